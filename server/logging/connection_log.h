@@ -1,4 +1,4 @@
-// Logs socket events.
+// Logs events of connections.
 #pragma once
 
 #include <string_view>

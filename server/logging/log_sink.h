@@ -11,9 +11,9 @@
 
 namespace fairlock::server {
 
-// The descriptor may be a pipe whose reader has stopped. The log thread then waits here for room,
-// while new lines are queued and the oldest are dropped; the number of dropped lines is logged
-// afterwards. After GiveUpSoon the sink waits only a moment longer.
+// The descriptor may be a pipe whose reader has stopped. The log thread then waits here for space
+// in the pipe, while new lines are queued and the oldest are dropped; the number of dropped lines
+// is logged afterwards. After GiveUpSoon, the sink waits only a moment longer.
 //
 // Called only by the log thread, except GiveUpSoon and descriptor, which any thread may call.
 class LogSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
@@ -24,8 +24,8 @@ class LogSink final : public spdlog::sinks::base_sink<spdlog::details::null_mute
   LogSink& operator=(const LogSink&) = delete;
   ~LogSink() override;
 
-  // Makes the sink report how many lines `pool` drops. `pool` is the one whose thread calls this
-  // sink, and outlives that thread.
+  // Makes the sink report how many lines `pool` drops. `pool` must be the pool whose thread calls
+  // this sink, and must outlive that thread.
   void CountDropsOf(spdlog::details::thread_pool& pool) { pool_ = &pool; }
   int descriptor() const { return descriptor_; }
   void GiveUpSoon() { is_ending_.store(true); }

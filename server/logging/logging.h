@@ -1,7 +1,7 @@
 // The server's log.
 //
-// Levels: error: the operator must act; warning: clients are refused or disconnected; info: starts,
-// stops and configuration changes; debug: connections opened and closed.
+// The levels mean: error: the operator must act; warning: clients are refused or disconnected;
+// info: starts, stops and configuration changes; debug: connections are opened or closed.
 #pragma once
 
 #include <spdlog/async.h>
@@ -19,11 +19,11 @@ struct LogOptions {
   std::string file;            // empty: standard error
 };
 
-// A dedicated thread writes the lines, so a sink that blocks never blocks the caller: when the
+// A dedicated thread writes the lines, so a sink that blocks never blocks the caller. When the
 // queue is full, the oldest lines are dropped. Thread-safe, except SetLevel.
 class Log {
  public:
-  // Null if the log cannot be opened; `error` then says why and what is allowed.
+  // Null if the log cannot be opened; `error` then says why, and which values are allowed.
   static std::unique_ptr<Log> Open(const LogOptions& options, std::string& error);
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;

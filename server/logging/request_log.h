@@ -26,7 +26,7 @@ class RequestLog final : public command::CommandLog {
   Log& log_;
   LogThrottle slow_newcomers_;
   LogThrottle newcomers_too_many_;
-  LogThrottle shortages_;  // of memory
+  LogThrottle shortages_;  // for the lines about a shortage of memory
   bool is_shortage_logged_ = false;
 };
 

@@ -10,8 +10,8 @@
 
 namespace fairlock::server {
 
-// Logs one line when a wait or hold ends, at most kLinesMax per kPeriodMs. Further lines are
-// counted, and the next line written gives their number. Loop-confined.
+// Logs one line when such a wait or hold ends, and at most kLinesMax lines per kPeriodMs. Further
+// lines are counted, and the next line written gives their number. Loop-confined.
 class SlowLockLog final : public engine::EventSink {
  public:
   static constexpr engine::DurationMs kPeriodMs = 10'000;
@@ -26,7 +26,7 @@ class SlowLockLog final : public engine::EventSink {
   SlowLockLog(Log& log, const engine::ClientTable& clients) : log_(log), clients_(clients) {}
 
   void set_limits(const Limits& limits) { limits_ = limits; }
-  // If false, no events need to be delivered.
+  // Whether any wait or hold is logged. If not, no events need to be delivered.
   bool is_on() const { return limits_.wait_ms > 0 || limits_.hold_ms > 0; }
 
   void Take(const engine::Event& event) override;
@@ -41,7 +41,7 @@ class SlowLockLog final : public engine::EventSink {
   Limits limits_;
   engine::TimeMs period_end_ = 0;
   std::uint64_t lines_ = 0;      // in this period
-  std::uint64_t unwritten_ = 0;  // since the last line
+  std::uint64_t unwritten_ = 0;  // lines not written since the last one that was
 };
 
 }  // namespace fairlock::server

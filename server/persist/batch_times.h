@@ -1,4 +1,4 @@
-// Measures how long batches take from their hand-over until they are complete.
+// Measures how long batches take from being handed over to being complete.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,23 @@ class BatchTimes {
     batch_ = batch;
     since_ = now;
   }
-  // To be called when the batches up to `completed` are complete.
+  // Call this when the batches up to `completed` are complete.
   void Complete(std::uint64_t completed, engine::TimeMs now) {
     if (batch_ == 0 || completed < batch_) return;
     ++count_;
     sum_ms_ += now - since_;
     batch_ = 0;
   }
-  // To be called for a batch that is complete as soon as it is handed over.
+  // Call this for a batch that is complete as soon as it is handed over.
   void CountAtOnce() { ++count_; }
 
   std::uint64_t count() const { return count_; }
   engine::DurationMs sum_ms() const { return sum_ms_; }
-  // When the batch that is being timed was handed over; 0: none is.
+  // When the batch that is being timed was handed over; 0: no batch is being timed.
   engine::TimeMs since() const { return batch_ == 0 ? 0 : since_; }
 
  private:
-  std::uint64_t batch_ = 0;  // 0: none
+  std::uint64_t batch_ = 0;  // the batch being timed; 0: none
   engine::TimeMs since_ = 0;
   std::uint64_t count_ = 0;
   engine::DurationMs sum_ms_ = 0;

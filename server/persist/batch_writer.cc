@@ -32,7 +32,7 @@ bool IsSame(const engine::LimitOverride& one, const engine::LimitOverride& other
          one.reason == other.reason;
 }
 
-// The names are nearly always in order and without repeats.
+// Sorts the names and removes repeated ones. They are nearly always sorted and unique already.
 void DropRepeats(std::vector<engine::ChangeLog::Name>& names) {
   const auto rank = [](const engine::ChangeLog::Name& name) {
     return std::pair(name.number, name.key_hash);
@@ -57,7 +57,7 @@ BatchWriter::BatchWriter(engine::LockEngine& engine) : engine_(engine) {
 BatchWriter::~BatchWriter() { engine_.set_change_log(nullptr); }
 
 void BatchWriter::Write(const Moment& moment, storage::RecordWriter& batch, GrantsOfBatch& grants) {
-  // Ends come first: a place that has returned is written again below.
+  // Ends come first, because a place that has ended and returned is written again below.
   WriteEnds(batch);
   WriteHolds(batch, grants);
   for (const engine::ChangeLog::Name& name : changes_.cooling) {

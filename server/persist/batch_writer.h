@@ -13,7 +13,7 @@
 
 namespace fairlock::persist {
 
-// A moment, by the clock of leases and by the wall clock.
+// A moment, as read from the clock of leases and from the wall clock.
 struct Moment {
   engine::TimeMs now = 0;
   std::int64_t unix_ms = 0;
@@ -35,14 +35,14 @@ class BatchWriter {
   ~BatchWriter();
 
   bool has_changes() const { return !changes_.empty(); }
-  // Whether it has ever written a lease that must be written again while it runs.
+  // Whether it has ever written a lease whose time left must be stored again while the lease runs.
   bool has_long_leases() const { return has_long_leases_; }
   void set_has_long_leases() { has_long_leases_ = true; }
 
   // Adds the rows of everything that has changed since the last call, and the names of the grants.
   void Write(const Moment& moment, storage::RecordWriter& batch, GrantsOfBatch& grants);
 
-  // All limits, for a snapshot.
+  // Writes all limits, for a snapshot.
   void WriteLimits(const Moment& moment, storage::RecordWriter& slice);
 
  private:
@@ -52,7 +52,7 @@ class BatchWriter {
 
   engine::LockEngine& engine_;
   engine::ChangeLog changes_;
-  // By database and pattern: the override from which the stored row was made.
+  // The override from which each stored row was made, by database and pattern.
   std::map<std::pair<std::uint8_t, std::string>, engine::LimitOverride> stored_limits_;
   // Of equally specific patterns, the newest has the highest age.
   std::uint64_t next_limit_age_ = 1;

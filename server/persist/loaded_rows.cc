@@ -17,8 +17,8 @@ constexpr std::size_t kBlockBytes = std::size_t{4} << 20;
 // Less garbage than this is not worth a compaction.
 constexpr std::size_t kGarbageBytesMin = 4 * kBlockBytes;
 
-// Rows lie in memory in another order than that in which they are gone through: what comes soon is
-// fetched meanwhile.
+// The rows are not in memory in the order in which they are visited, so this many rows ahead are
+// fetched into the cache.
 constexpr std::size_t kRowsAhead = 16;
 
 void Prefetch(std::string_view key, std::string_view value) {
@@ -63,7 +63,7 @@ std::string_view LoadedRows::Keep(char kind, std::string_view bytes) {
     blocks_.bytes += blocks_.left;
     blocks_.all.push_back(std::make_unique_for_overwrite<char[]>(blocks_.left));
   }
-  // From the end of the block to its front.
+  // Memory is taken from the end of the block towards its beginning.
   blocks_.left -= size;
   char* const to = blocks_.all.back().get() + blocks_.left;
   to[0] = kind;
@@ -208,7 +208,7 @@ void LoadedRows::RestoreInto(engine::LockEngine& engine, const RestoreOptions& o
   storage::LimitRow limit;
   for (const Ranked& ranked : limits_) {
     if (!storage::DecodeRow(ranked.key, ranked.value, limit)) continue;
-    // More of them than are allowed now are dropped, the newest first.
+    // If there are more overrides than are allowed now, the newest are dropped.
     if (!engine.SetLimit(OverrideOf(limit, options), options.now)) break;
   }
 }

@@ -1,4 +1,4 @@
-// What was read back from a log: rows, and from them the state of a lock engine.
+// The rows that were read back from a log, from which the state of a lock engine is restored.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -18,20 +18,21 @@ namespace fairlock::persist {
 struct RestoreOptions {
   engine::TimeMs now = 0;
   std::int64_t unix_ms = 0;
-  engine::DurationMs restart_grace_ms = 0;  // for sessions, and waiters that do not KEEP
+  engine::DurationMs restart_grace_ms = 0;  // for sessions, and for waiters without KEEP
 };
 
-// Takes the changes of a log one after the other; then the rows that are left can be put into an
-// engine. Filled by one thread, used by another one afterwards.
+// Receives the changes of a log one after the other; the rows that are left at the end can then be
+// restored into an engine. One thread fills it, and another one may use it afterwards.
 //
-// The bytes of rows that were replaced or deleted are reclaimed when they exceed those of the rows
-// that are left, so following a log for weeks needs no more memory than its rows do.
+// The memory of rows that were replaced or deleted is reclaimed when it exceeds that of the rows
+// that are left, so the memory needed stays proportional to the rows even if a log is followed for
+// weeks.
 class LoadedRows final : public storage::ChangeSink {
  public:
   void Apply(const storage::Change& change) override;
 
-  // To be called when all changes are there: sorts, and tells of the first row that no engine of
-  // ours could have had.
+  // Call this when all changes have been received. Sorts the rows, and returns an error for the
+  // first row that none of our engines could have written.
   storage::Status Finish();
 
   std::uint64_t token_ceiling() const { return token_ceiling_; }
@@ -40,14 +41,15 @@ class LoadedRows final : public storage::ChangeSink {
   std::uint64_t newest_token() const;
   std::size_t size() const { return rows_.size(); }
   bool has_long_leases() const { return has_long_leases_; }
-  // Of memory for names and values.
+  // The memory allocated for names and values.
   std::size_t block_bytes() const { return blocks_.bytes; }
 
-  // REQUIRES: an engine without locks. The caller must call EndRestore afterwards.
+  // REQUIRES: the engine has no locks. The caller must call EndRestore afterwards.
   void RestoreInto(engine::LockEngine& engine, const RestoreOptions& options) const;
 
  private:
-  // Kind and key in one, with their hash: a table that grows does not read them again.
+  // The kind and the key of a row in one string, with its hash, so that a growing table need not
+  // read the string again.
   struct Name {
     explicit Name(std::string_view name) : bytes(name), hash(std::hash<std::string_view>()(name)) {}
     bool operator==(const Name& other) const { return bytes == other.bytes; }
@@ -65,7 +67,7 @@ class LoadedRows final : public storage::ChangeSink {
     std::uint64_t rank = 0;
     std::string_view key;  // without the kind
     std::string_view value;
-    std::size_t sub_rank = 0;  // of holds of one MLOCK: the place of their key in it
+    std::size_t sub_rank = 0;  // for holds of an MLOCK: the index of their key in it
   };
 
   std::string_view Keep(char kind, std::string_view bytes);
@@ -76,9 +78,9 @@ class LoadedRows final : public storage::ChangeSink {
   Rows rows_;
   struct {
     std::vector<std::unique_ptr<char[]>> all;
-    std::size_t left = 0;     // of the last block
-    std::size_t bytes = 0;    // of all blocks
-    std::size_t live = 0;     // bytes of the names and values of rows
+    std::size_t left = 0;     // unused bytes of the last block
+    std::size_t bytes = 0;    // the size of all blocks
+    std::size_t live = 0;     // bytes of names and values that a row has
     std::size_t garbage = 0;  // bytes of names and values that no row has any more
   } blocks_;
   std::string scratch_;

@@ -1,4 +1,4 @@
-// Stores the time left of long leases while they run.
+// Periodically stores the remaining time of long leases while they run.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace fairlock::persist {
 
-// Visits all locks once a minute, some of them in each turn, and stores again each long lease of
-// which a further tenth has passed. Loop-confined.
+// Visits all locks once a minute, some of them in each turn, and stores each long lease again when
+// another tenth of it has passed. Loop-confined.
 class LongLeaseSweep {
  public:
   LongLeaseSweep(engine::LockEngine& engine, engine::TimeMs now) : engine_(engine), from_(now) {}

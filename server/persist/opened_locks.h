@@ -21,13 +21,13 @@ struct OpenLocksOptions {
   std::string path;
   bool initialise = false;
   std::vector<std::string> own_files = {};  // files that may be in a new folder
-  // Of everything that will be written.
+  // The durability of everything that will be written.
   storage::Durability durability = storage::Durability::kProcess;
   // Called by RocksDB's threads.
   std::function<void(bool is_error, std::string_view message)> log;
 };
 
-// Blocks for as long as it takes to read everything.
+// Blocks until everything has been read.
 storage::Result<OpenedLocks> OpenLocks(const OpenLocksOptions& options);
 
 }  // namespace fairlock::persist

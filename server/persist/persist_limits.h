@@ -1,4 +1,4 @@
-// Bounds on what is handed to the journal.
+// Bounds on the data that is handed to the journal.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +6,9 @@
 
 namespace fairlock::persist {
 
-// Bytes handed over and not yet written; while there are more, the loop decides nothing.
+// While more bytes than this have been handed over but not yet written, the loop decides nothing.
 inline constexpr std::uint64_t kWaitingBytesMax = std::uint64_t{16} << 20;
-// How many locks a turn visits for a snapshot, or for long leases.
+// The number of locks that a turn visits for a snapshot, or for long leases.
 inline constexpr std::size_t kLocksOfASlice = 2'000;
 
 }  // namespace fairlock::persist

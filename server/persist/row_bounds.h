@@ -5,8 +5,8 @@
 
 namespace fairlock::persist {
 
-// Whether the engine accepts the values. A well-formed row may come from a version with other
-// bounds.
+// Whether the engine accepts the values. They may be out of bounds even if the row is well-formed,
+// because it may come from a version with different bounds.
 bool IsWithinBounds(const rows::Hold& row);
 bool IsWithinBounds(const rows::Place& row);
 bool IsWithinBounds(const rows::Cooldown& row);

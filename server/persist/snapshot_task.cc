@@ -9,8 +9,8 @@ namespace fairlock::persist {
 
 namespace {
 
-// A snapshot begins when the batches since the last one have this size, or twice the size of the
-// last snapshot if that is more.
+// A snapshot begins when the total size of the batches since the last one reaches this, or twice
+// the size of the last snapshot if that is more.
 constexpr std::uint64_t kBatchBytesMax = std::uint64_t{64} << 20;
 // While more bytes than this wait for the journal, no slice is added, so that replies are not
 // delayed.

@@ -10,8 +10,8 @@
 
 namespace fairlock::persist {
 
-// A snapshot begins when the batches since the last one have a certain size, so that the log, and
-// the next start, stay short. Loop-confined.
+// A snapshot begins when the total size of the batches since the last one reaches a bound, so that
+// the log stays short and the next start fast. Loop-confined.
 class SnapshotTask {
  public:
   // Writes the rows of a snapshot that do not belong to locks.
@@ -41,8 +41,8 @@ class SnapshotTask {
   engine::LockEngine& engine_;
   storage::Journal& journal_;
   storage::RecordWriter slice_;
-  std::uint64_t batch_bytes_;     // since the last snapshot began
-  std::uint64_t snapshot_bytes_;  // of the last snapshot
+  std::uint64_t batch_bytes_;     // the size of the batches since the last snapshot began
+  std::uint64_t snapshot_bytes_;  // the size of the last snapshot
   std::optional<std::uint64_t> cursor_;
 };
 

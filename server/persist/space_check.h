@@ -1,4 +1,4 @@
-// Checks whether the medium on which the log is kept is nearly full.
+// Checks whether the storage that contains the log is nearly full.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace fairlock::persist {
 
-// Checks once a second and after every few megabytes. Loop-confined.
+// Checks once a second, and whenever a few megabytes have been written. Loop-confined.
 class SpaceCheck {
  public:
   // While less than `free_bytes_min` is free, no new locks are accepted.
@@ -16,12 +16,12 @@ class SpaceCheck {
 
   void set_free_bytes_min(std::uint64_t bytes) { free_bytes_min_ = bytes; }
   void CountWritten(std::uint64_t bytes) { written_bytes_ += bytes; }
-  // `waiting_bytes`: handed over and not yet written.
+  // `waiting_bytes` have been handed over but not yet written.
   void Look(const storage::LogHome& home, std::uint64_t waiting_bytes, engine::TimeMs now);
 
   bool is_short() const { return is_short_; }
   std::uint64_t free_bytes() const { return free_bytes_; }
-  // While space is short: when to check again.
+  // When to check again while space is short; kNever if it is not.
   engine::TimeMs NextDeadline() const { return is_short_ ? next_at_ : engine::kNever; }
 
  private:

@@ -13,12 +13,14 @@ namespace {
 
 constexpr std::int64_t kBeginningOf2020 = 1'577'836'800;  // Unix seconds
 
-// A larger batch takes longer to sync, and its clients took longer to send their requests.
+// A sync of at most this many bytes counts as quick. A larger batch takes longer to sync, and its
+// clients took longer to send their requests.
 constexpr std::uint64_t kQuickBytesMax = std::uint64_t{16} << 10;
-// An upper bound for the grants of a turn.
+// An upper bound on the number of grants in a turn.
 constexpr std::uint64_t kTokensOfATurn = std::uint64_t{1} << 18;
 constexpr engine::DurationMs kCheckHomeEveryMs = 1'000;
-// An idle log whose replies are confirmed confirms this often, so that others know that it leads.
+// With confirms_replies, an idle log writes a confirmation at this interval, so that other nodes
+// know that this one leads.
 constexpr engine::DurationMs kBeatEveryMs = 500;
 constexpr engine::DurationMs kUnsureAfterMs = 2'000;
 constexpr std::uint64_t kNeverComplete = ~std::uint64_t{0};
@@ -43,7 +45,7 @@ storage::JournalOptions JournalOptionsOf(const StateLogOptions& options) {
   journal.durability = StorageDurabilityOf(options.durability);
   journal.monotonic_ns = options.monotonic_ns;
   journal.awaits_begin = options.durability == Durability::kSync;
-  // A larger transaction of etcd takes longer, and all replies wait for it.
+  // A larger etcd transaction takes longer, and all replies wait for it.
   if (options.confirms_replies) journal.group_bytes_max = std::size_t{64} << 10;
   journal.flush_interval = std::chrono::milliseconds(options.flush_interval_ms);
   return journal;
@@ -93,7 +95,7 @@ void StateLog::JudgeLastRun(const LoadedRows& rows) {
 void StateLog::BeginRun() {
   tokens_.Prepare();
   if (!keeps_locks()) {
-    // The locks stored by an earlier run are no longer held.
+    // Locks are not stored in this run, so those stored by an earlier run must not come back.
     snapshot_.WriteEmpty([this](auto& slice) { WriteMeta(slice, RunFlags()); });
   }
   WriteMeta(batch_, RunFlags());
@@ -124,7 +126,8 @@ void StateLog::WriteHead(storage::RecordWriter& slice, std::uint64_t run_flags,
 }
 
 bool StateLog::Append(storage::AppendMode mode) {
-  // While other batches are in progress, their replies come first, in the order of the batches.
+  // While other batches are in progress, this one must wait: replies are sent in the order of the
+  // batches.
   if (mode == storage::AppendMode::kAtOnce && newest_batch_ != progress_.completed_batch) {
     mode = storage::AppendMode::kGathered;
   }
@@ -138,7 +141,7 @@ bool StateLog::Append(storage::AppendMode mode) {
 
 void StateLog::BeginTurn(engine::TimeMs now) {
   if (now >= home_at_) CheckHome(now);
-  // If the files are gone, no further write is revealed to clients, even if it is complete.
+  // If the files are gone, no further batch counts as complete, so none is revealed to clients.
   if (!home_status_.ok()) return;
   progress_ = journal_.Look();
   times_.Complete(progress_.completed_batch, now);
@@ -164,11 +167,11 @@ std::uint64_t StateLog::Seal(engine::TimeMs now) {
   if (!writer_) return 0;
   HandOverChanges(now);
   if (options_.confirms_replies) {
-    // All replies of the turn share the confirmation, so it begins at the end of the turn.
+    // All replies of the turn share one confirmation, so it is requested at the end of the turn.
     Confirm(now);
   } else {
-    // After the decisions of this turn and before it sends, so that the disk works while replies
-    // are sent.
+    // The journal begins after the decisions of this turn and before the turn sends, so that the
+    // disk works while replies are sent.
     journal_.Begin();
   }
   return newest_batch_;
@@ -222,7 +225,8 @@ void StateLog::ReserveTokens() {
   tokens_.Begin(newest_batch_);
 }
 
-// Until this is written, the next run starts the delay again. It precedes the grants that follow.
+// Logs that the start delay is over. Until this is written, the next run delays grants again. It is
+// written before the grants that follow.
 void StateLog::LogDelayOver() {
   grants_from_ = 0;
   WriteMeta(batch_, RunFlags());
@@ -231,7 +235,7 @@ void StateLog::LogDelayOver() {
 
 engine::TimeMs StateLog::NextDeadline() const {
   if (snapshot_.is_in_progress() || sweep_.is_in_progress()) {
-    // Progress of the journal also causes a turn.
+    // While the snapshot is held up, progress of the journal causes a turn, so none is scheduled.
     return snapshot_.IsHeldUp() ? engine::kNever : 0;
   }
   engine::TimeMs next = space_.NextDeadline();

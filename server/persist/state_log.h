@@ -1,4 +1,4 @@
-// The log of what the lock engine decides: hands each turn's changes to the journal, and tells
+// The log of the lock engine's decisions: hands each turn's changes to the journal, and reports
 // which replies may be sent.
 #pragma once
 
@@ -39,16 +39,16 @@ struct StateLogOptions {
   engine::DurationMs flush_interval_ms = 100;
   std::uint64_t free_bytes_min = 0;  // with less free space, no new locks are accepted
   engine::DurationMs restart_grace_ms = 30'000;
-  // How long grants are delayed if leases may have been lost.
+  // How long grants are delayed after a start at which leases may have been lost.
   engine::DurationMs start_delay_ms = 0;
-  // Another process may take over the log, so every reply that reveals the state of locks waits for
-  // a write that began after the reply was made, which proves that no process had taken over. Needs
-  // kSync.
+  // Set this if another process may take over the log. Every reply that reveals the state of locks
+  // then waits for a write that began after the reply was made, which proves that no process had
+  // taken over by then. Requires kSync.
   bool confirms_replies = false;
-  // The journal's threads call it when BeginTurn has something to do.
+  // Called by the journal's threads when BeginTurn has something to do.
   std::function<void()> wake;
   std::function<std::int64_t()> unix_ms;
-  // For timing syncs; may be called by the journal's threads.
+  // The clock with which syncs are timed; may be called by the journal's threads.
   std::function<std::uint64_t()> monotonic_ns;
 };
 
@@ -56,7 +56,7 @@ struct StateLogState {
   bool is_ready = false;
   bool is_short_of_space = false;
   bool has_failed = false;
-  // With confirms_replies: so much time has passed without a confirmation that another process may
+  // With confirms_replies: there has been no confirmation for so long that another process may
   // lead.
   bool is_unsure = false;
 
@@ -65,16 +65,16 @@ struct StateLogState {
 
 // For INFO.
 struct StateLogFigures {
-  std::uint64_t newest_batch = 0;     // the newest one handed over
+  std::uint64_t newest_batch = 0;     // the newest batch that was handed over
   std::uint64_t completed_batch = 0;  // replies up to this batch may be sent
   std::uint64_t durable_batch = 0;    // this batch and all before it survive a power failure
-  std::uint64_t bytes_waiting = 0;    // for the journal
-  std::uint64_t snapshots = 0;        // the newest generation
+  std::uint64_t bytes_waiting = 0;    // bytes that the journal has not written yet
+  std::uint64_t snapshots = 0;        // the generation of the newest snapshot
   std::uint64_t rows_loaded = 0;
   std::uint64_t free_bytes = 0;
   std::uint64_t batches_timed = 0;
   engine::DurationMs batches_ms = 0;  // from hand-over to completion, summed over all timed batches
-  engine::TimeMs watched_since = 0;   // when the batch being timed was handed over; 0: none is
+  engine::TimeMs watched_since = 0;  // when the batch being timed was handed over; 0: no such batch
   storage::SyncTimes syncs;
   bool is_snapshot_under_way = false;
   bool may_have_lost_leases = false;
@@ -94,28 +94,29 @@ class StateLog {
   // Hands over what was decided since the last call as one batch. Returns the number of the batch,
   // or confirmation, that must be complete before a reply may reveal anything decided so far.
   std::uint64_t Seal(engine::TimeMs now);
-  // This batch and all before it are complete.
+  // The newest complete batch; all before it are complete too.
   std::uint64_t completed_batch() const { return progress_.completed_batch; }
 
   void EndTurn(engine::TimeMs now);
-  // When EndTurn must be called although nothing happens.
+  // When EndTurn must be called even if nothing happens.
   engine::TimeMs NextDeadline() const;
 
   // Whether the loaded state and the first token ceiling are durable.
   bool is_ready() const { return is_ready_; }
-  // Whether replies wait for a sync of few bytes, which is usually quick.
+  // Whether replies wait for a small sync, which is usually quick.
   bool awaits_quick_sync() const;
   // Whether the journal is so far behind that nothing more may be decided until the next wake.
   bool is_lagging() const;
-  // Why writing failed; ok: it has not. After a failure, no further reply may be sent.
+  // The reason why writing failed; ok: it has not failed. After a failure, no further reply may be
+  // sent.
   storage::Status failure() const { return home_status_.ok() ? journal_.failure() : home_status_; }
   StateLogState state() const;
 
-  // The orderly end: stores the time left of leases and all waiting places, and makes everything
-  // durable, unless writing has failed. Blocks. REQUIRES: all replies that may be sent have been
-  // sent.
+  // Ends the log in an orderly way: unless writing has failed, stores the time left of leases and
+  // all waiting places, and makes everything durable. Blocks. REQUIRES: all replies that may be
+  // sent have been sent.
   void Stop(engine::TimeMs now);
-  // Blocks until the journal has written everything that it has.
+  // Blocks until the journal has written everything that was handed to it.
   void AwaitJournal();
 
   void set_free_bytes_min(std::uint64_t bytes) { space_.set_free_bytes_min(bytes); }

@@ -23,9 +23,10 @@ class TokenReservation {
 
   // From now on, stored_ceiling is the ceiling of the next block.
   void Prepare() { next_ceiling_ = blocks_.next_ceiling(); }
-  // `batch` contains that ceiling.
+  // Call this when that ceiling has been added to `batch`.
   void Begin(std::uint64_t batch) { batch_ = batch; }
-  // The batches up to `completed` are durable. Returns whether the block is reserved now.
+  // Call this when the batches up to `completed` are durable. Returns whether this has reserved the
+  // block.
   bool Complete(std::uint64_t completed) {
     if (batch_ == 0 || completed < batch_) return false;
     blocks_.Reserved(next_ceiling_);

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <utility>
 
-// Provided by jemalloc, if linked.
+// A function of jemalloc; null if jemalloc is not linked.
 extern "C" int mallctl(const char* name, void* old_value, std::size_t* old_bytes, void* new_value,
                        std::size_t new_bytes) __attribute__((weak));
 

@@ -5,8 +5,8 @@
 
 namespace fairlock::server {
 
-// The number of bytes that the allocator reports; if it reports none, for example under a
-// sanitizer, the resident size of the process. For use by one thread only.
+// Measures the number of bytes that the allocator reports. If it reports none, for example under a
+// sanitizer, measures the resident size of the process. For use by one thread only.
 class MemoryMeter {
  public:
   // Asks the allocator, which takes a few microseconds.
@@ -20,13 +20,14 @@ class MemoryMeter {
   static std::uint64_t ResidentBytes();
 
  private:
-  // Allocated minus freed by this thread. Ignores frees by other threads, so it drifts over time.
+  // Bytes allocated minus bytes freed by this thread. Ignores what other threads free, so it drifts
+  // over time.
   std::uint64_t TakenByThread() const;
 
   // Null if the allocator does not provide these counts.
   const std::uint64_t* taken_ = nullptr;
   const std::uint64_t* given_back_ = nullptr;
-  bool has_counts_ = false;  // the allocator was asked for the counts
+  bool has_counts_ = false;  // whether the allocator was asked for the counts
   std::uint64_t measured_ = 0;
   std::uint64_t taken_when_measured_ = 0;
 };

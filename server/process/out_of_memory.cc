@@ -19,7 +19,7 @@ namespace {
 
 std::atomic<int> log_descriptor_of_process = STDERR_FILENO;
 
-// Must not allocate.
+// Must not allocate memory.
 void WriteLine(int descriptor) {
   const std::int64_t now_us = net::UnixTimeUs();
   const time_t seconds = now_us / 1'000'000;
@@ -44,7 +44,8 @@ void WriteLine(int descriptor) {
   std::_Exit(kOutOfMemoryStatus);
 }
 
-// Some libraries throw bad_alloc without calling the new handler; nothing catches it.
+// Some libraries throw bad_alloc without calling the new handler. Nothing catches that exception,
+// so the terminate handler handles it; this is the previous handler, for all other causes.
 std::terminate_handler terminate_otherwise = nullptr;
 
 [[noreturn]] void EndIfOutOfMemory() {

@@ -18,7 +18,8 @@ class ProcessClock final : public command::Clock {
   double NsPerTick() const override;
 
  private:
-  const std::uint64_t started_ns_;  // both clocks read at the same moment
+  // This and the next member are readings of two clocks at the same moment.
+  const std::uint64_t started_ns_;
   const std::uint64_t started_ticks_;
 };
 

@@ -20,7 +20,8 @@ constexpr std::int64_t kBeginningOf2020 = 1'577'836'800;  // Unix seconds
 constexpr int kTokenBitsPerSecond = 20;
 constexpr std::int64_t kFirstTokenMax = std::int64_t{1} << 52;
 
-// For at most 256 bytes: up to that size, getrandom never returns fewer than requested.
+// REQUIRES: `count` is at most 256. Up to that size, getrandom never returns fewer bytes than
+// requested.
 void FillRandomly(void* bytes, std::size_t count) {
   const ssize_t filled = getrandom(bytes, count, 0);
   assert(filled == static_cast<ssize_t>(count));

@@ -8,17 +8,17 @@
 
 namespace fairlock::server {
 
-// From the kernel's random number generator.
+// A number from the kernel's random number generator.
 std::uint64_t RandomSeed();
-// 40 hexadecimal digits.
+// A random string of 40 hexadecimal digits.
 std::string RandomRunId();
 
-// (Seconds since the beginning of 2020, with their fraction) * 2^20, at least 1 and at most 2^52:
-// if the clock is correct, higher than all tokens issued after earlier starts, provided that these
-// issued fewer than 2^20 per second.
+// Returns (seconds since the beginning of 2020, including the fraction) * 2^20, at least 1 and at
+// most 2^52. If the clock is correct, this is higher than all tokens issued after earlier starts,
+// provided that fewer than 2^20 tokens per second were issued.
 std::uint64_t FirstToken(std::int64_t unix_us);
 
-// The facts about the process and the machine that never change.
+// Reads the facts about the process and the machine that never change.
 command::ServerFacts ReadFacts();
 
 }  // namespace fairlock::server

@@ -13,7 +13,7 @@ net::ListenResult SystemdService::TakeSockets(std::uint16_t tls_port) {
   const int count = sd_listen_fds(0);
   for (int i = 0; i < count; ++i) {
     const int given = SD_LISTEN_FDS_START + i;
-    // The given one stays open, for the case that this process executes itself again.
+    // The original descriptor stays open, in case this process executes itself again.
     ::fcntl(given, F_SETFD, 0);
     const int descriptor = ::fcntl(given, F_DUPFD_CLOEXEC, SD_LISTEN_FDS_START + count);
     if (sd_is_socket(descriptor, AF_UNSPEC, SOCK_STREAM, 1) <= 0) {
@@ -33,7 +33,7 @@ void SystemdService::StartWatchdog() {
 
 void SystemdService::TellAlive() {
   sd_notify(0, "WATCHDOG=1");
-  // At half the interval, as systemd's documentation advises.
+  // Notifies at half the interval, as systemd's documentation recommends.
   timer_.expires_after(std::chrono::microseconds(interval_us_ / 2));
   timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) TellAlive();

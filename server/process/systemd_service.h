@@ -9,15 +9,15 @@
 
 namespace fairlock::server {
 
-// Without a service manager there are no sockets and notifications do nothing. Loop-confined.
+// Without a service manager, there are no sockets, and notifications do nothing. Loop-confined.
 class SystemdService {
  public:
   explicit SystemdService(boost::asio::io_context& context) : timer_(context) {}
 
   // The sockets that systemd opened for us (socket activation). If empty without an error, the
   // server must open its own. systemd owns the sockets, so paths of unix sockets are not removed.
-  // A socket with the port `tls_port` (0: none) is for TLS. The environment and the descriptors
-  // that were given stay as they are, for a process that executes itself again.
+  // A socket with the port `tls_port` (0: none) is for TLS. The environment and the original
+  // descriptors stay as they are, in case the process executes itself again.
   static net::ListenResult TakeSockets(std::uint16_t tls_port);
 
   // Notifies the watchdog periodically, as WatchdogSec= requires, that the loop is running.

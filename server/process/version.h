@@ -5,7 +5,7 @@
 
 namespace fairlock::server {
 
-// "0.1.0"
+// A version number such as "0.1.0".
 std::string_view Version();
 
 }  // namespace fairlock::server

@@ -24,11 +24,11 @@ class BackupService {
   // Waits for the backup in progress.
   ~BackupService();
 
-  // Where backups go whose request names no place; empty: next to the data folder.
+  // Sets the folder for backups whose request names no folder; empty: next to the data folder.
   void set_folder(std::string folder) { folder_ = std::move(folder); }
 
-  // The client is answered when the backup is made. Returns an error if it cannot be started.
-  // `data` must outlive this object.
+  // Starts a backup; the client is answered when it has been made. Returns an error if it cannot be
+  // started. `data` must outlive this object.
   std::string Start(const storage::OpenedData& data, const command::BackupRequest& request,
                     std::uint64_t client_id);
 

@@ -28,7 +28,7 @@ std::string NodeName(const Config& config) {
   return config.cluster_node.empty() ? MachineName() : config.cluster_node;
 }
 
-// Names become part of keys in etcd.
+// Whether the name is allowed. The rules are strict because names become part of keys in etcd.
 bool IsName(std::string_view name) {
   const auto may_be_in_a_name = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
@@ -42,7 +42,7 @@ std::string WrongName(std::string_view option, const std::string& name) {
   return std::string(option) + " must have 1 to 64 letters, digits and . _ -, got \"" + name + "\"";
 }
 
-// In the environment: "EPOCH SEQUENCE".
+// The environment variable that contains the remembered beat, as "EPOCH SEQUENCE".
 constexpr const char* kRememberedBeat = "FAIRLOCK_REMEMBERED_BEAT";
 
 storage::replicated::Beat RememberedBeat() {
@@ -66,7 +66,7 @@ std::uint64_t FreeQuotaMin(const ClusterSettings& settings) {
 std::string OwnAddress(const Config& config) {
   std::string address = config.cluster_announce;
   if (address.empty()) address = NodeName(config) + ":" + std::to_string(config.port);
-  // The announced port is then the one for TLS, which is announced beside the address.
+  // Only the TLS port is announced in this case, and separately from the address.
   if (config.port == 0) address = address.substr(0, address.rfind(':')) + ":0";
   return address;
 }

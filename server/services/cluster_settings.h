@@ -10,20 +10,21 @@ namespace fairlock::server {
 
 struct ClusterSettings {
   storage::replicated::ClusterOptions options;
-  std::uint64_t quota_bytes = 0;    // of etcd's database; 0: not checked
+  std::uint64_t quota_bytes = 0;    // the size limit of etcd's database; 0: not checked
   std::uint16_t sentinel_port = 0;  // 0: none
-  bool relays = false;              // as a standby
-  std::string error;                // what is wrong with an option; empty: nothing
+  bool relays = false;              // whether it relays connections while it is a standby
+  std::string error;                // what is wrong with an option; empty: no error
 };
 
-// With fewer bytes left of etcd's quota, no new locks are granted.
+// If fewer bytes than this are left of etcd's quota, no new locks are granted.
 std::uint64_t FreeQuotaMin(const ClusterSettings& settings);
 
-// Where the other nodes reach this node: host:port. Port 0: only the port for TLS.
+// The address at which other nodes reach this node, as host:port. Port 0: only the TLS port can be
+// used.
 std::string OwnAddress(const Config& config);
 
-// Passes the beat on to the next image of this process, whose ReadClusterSettings finds it. Call it
-// when no other thread runs.
+// Saves the beat in the environment, where ReadClusterSettings finds it after this process has
+// executed itself again. Call this when no other thread runs.
 void RememberBeat(const storage::replicated::Beat& beat);
 
 // Reads the password file, and the name of the machine.

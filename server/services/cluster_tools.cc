@@ -45,7 +45,7 @@ bool ImportData(const Config& config, const std::string& folder) {
   }
   const ClusterSettings settings = ReadClusterSettings(config);
   if (!settings.error.empty()) return Refuse(settings.error);
-  // Without a trailing slash, because other names are derived from it.
+  // Removes a trailing slash, because other names are derived from the path.
   const std::string path = folder.substr(0, folder.find_last_not_of('/') + 1);
   const auto rows = storage::ReadRows(path);
   if (!rows.ok()) return Refuse(rows.status().message());

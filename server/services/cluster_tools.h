@@ -7,12 +7,12 @@
 
 namespace fairlock::server {
 
-// --check-data with the options of a node: prints the contents of the log. Nodes may lead
-// meanwhile. False if the log is damaged or cannot be read.
+// --check-data with the options of a node: prints the contents of the log. The fleet may be running
+// at the same time. False if the log is damaged or cannot be read.
 [[nodiscard]] bool PrintLogReport(const Config& config);
 
-// --import: begins the log of a new fleet with the rows of a data folder, which no server uses and
-// which is not changed. False on failure.
+// --import: starts the log of a new fleet with the rows of a data folder. No server may be using
+// the folder, which is not changed. False on failure.
 [[nodiscard]] bool ImportData(const Config& config, const std::string& folder);
 
 }  // namespace fairlock::server

@@ -34,14 +34,15 @@ std::vector<std::string> FilesOf(const Config& config, const std::string& config
 
 namespace {
 
-// Without a trailing slash, because other names are derived from it.
+// The data folder without a trailing slash, because other names are derived from the path.
 std::string FolderToWorkOn(const Config& config) {
   if (config.data_dir.empty()) return "data";
   const std::filesystem::path path = std::filesystem::path(config.data_dir).lexically_normal();
   return (path.has_filename() ? path : path.parent_path()).string();
 }
 
-// If root restores a backup, gives the files to the owner of the parent folder, the server's user.
+// If root restores a backup, gives the files to the owner of the parent folder, which is the user
+// that the server runs as.
 void GiveToOwnerOf(const std::filesystem::path& parent, const std::string& folder,
                    std::error_code& error) {
   struct stat owner {};

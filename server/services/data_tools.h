@@ -1,4 +1,4 @@
-// Tools for a data folder while no server uses it.
+// Tools for a data folder that no server is using.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace fairlock::server {
 
-// Empty if no data folder is used.
+// The path of the data folder; empty if none is used.
 std::string DataFolderOf(const Config& config);
 
 // Creates the folder, because sockets in it may be opened before the data. Ignores errors: opening
@@ -22,7 +22,7 @@ std::vector<std::string> FilesOf(const Config& config, const std::string& config
 // --check-data: prints the contents. False if the folder is damaged or cannot be read.
 [[nodiscard]] bool PrintDataReport(const Config& config);
 
-// The lines of a report that do not depend on where the data is, and its damages.
+// Prints the damage found, and the lines of a report that do not depend on where the data is.
 void PrintContents(const storage::DataReport& report);
 
 // --restore: creates the folder, which must be empty or missing, from a backup. False on failure.

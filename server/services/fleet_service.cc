@@ -20,7 +20,7 @@ struct HostAndPort {
   std::uint16_t port = 0;
 };
 
-// Of "host:port" or "[IPv6 address]:port".
+// Splits "host:port" or "[IPv6 address]:port".
 HostAndPort Split(std::string_view address) {
   HostAndPort result;
   const std::size_t colon = address.rfind(':');
@@ -44,7 +44,8 @@ std::string HexOf(const storage::replicated::RunId& run) {
   return text;
 }
 
-// `leads`: it does, whatever its record says. That of a node which is gone stands for some seconds.
+// `leads` says whether the node leads. Its record may say otherwise, because the record of a node
+// that is gone remains for some seconds.
 command::FleetNode NodeOf(const NodeRecord& record, bool leads) {
   const HostAndPort at = Split(record.address);
   return {.name = record.name,

@@ -1,4 +1,4 @@
-// What this server knows of the fleet whose node it is, and what an operator may ask of it.
+// What this server knows about its fleet, and the actions that an operator can request.
 #pragma once
 
 #include <atomic>
@@ -17,10 +17,10 @@
 namespace fairlock::server {
 
 struct FleetHooks {
-  std::function<void()> hand_over;                     // leadership, then start again
-  std::function<void(const std::string& why)> refuse;  // this node must not run
-  std::function<bool()> is_unsure;                     // as leader
-  std::function<storage::SyncTimes()> commits;         // of this process as leader
+  std::function<void()> hand_over;  // hands over the leadership, then starts again
+  std::function<void(const std::string& why)> refuse;  // called if this node must not run
+  std::function<bool()> is_unsure;              // whether, as leader, it may have been replaced
+  std::function<storage::SyncTimes()> commits;  // the times of its commits as leader
 };
 
 // Loop-confined. The thread of its observer only reads the record of this node, under a mutex.
@@ -30,11 +30,12 @@ class FleetService final : public command::Fleet {
   FleetService(storage::replicated::ClusterHome& node, ClusterSettings settings,
                boost::asio::io_context& io, FleetHooks hooks);
 
-  // Begins to describe this node to the others. Returns an error if an option is wrong.
+  // Starts to publish the record of this node. Returns an error if an option is wrong.
   std::string Start();
-  // This node leads now.
+  // Call this when this node has become the leader.
   void TakeLead();
-  // The node that leads next; empty: any. Empty too unless StartFailOver has begun.
+  // The node that StartFailOver has chosen to lead next; empty: any node, or no fail-over has
+  // begun.
   const std::string& successor() const { return successor_; }
 
   command::FleetReport Report() const override;

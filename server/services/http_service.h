@@ -1,4 +1,4 @@
-// Sets up HTTP: options, token, sockets.
+// Sets up HTTP: its options, token and sockets.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -21,8 +21,8 @@ class HttpService {
  public:
   HttpService(net::TurnLoop& loop, const Config& config, Log& log);
 
-  // Opens the sockets, if HTTP is configured. With `tls`, clients are accepted there and passed on
-  // to connections(). Returns an empty string, or the error and its remedy.
+  // Opens the sockets, if HTTP is configured. With `tls`, that object accepts the clients and
+  // passes them on to connections(). Returns an empty string, or the error and what to do about it.
   [[nodiscard]] std::string Start(const Config& config, net::TlsHandshakes* tls);
   net::TlsConnectionSink& connections() { return connections_; }
   void Close();

@@ -114,7 +114,7 @@ std::string PersistenceService::StartNode(const Config& config) {
     boost::asio::post(loop_.io_context(), [this, rows, status] { TakeLead(status, *rows); });
   });
   log_.Info("node {} of fleet {} is on standby", settings.options.node, config.cluster_name);
-  // A standby serves its purpose as soon as it stands by.
+  // For the service manager, a standby is ready even though it does not serve locks.
   hooks_.ready();
   return "";
 }
@@ -139,8 +139,9 @@ FleetHooks PersistenceService::HooksOfFleet() {
 void PersistenceService::PrepareStop() {
   net::HoldBoottime(false);
   if (!home_.node) return;
-  // Enough for etcd to elect another leader; the stop ends even if etcd is gone. An attempt lasts
-  // up to 2 s, so this is less than the time that systemd grants.
+  // These attempts last long enough for etcd to elect another leader, but the stop ends even if
+  // etcd is gone. An attempt takes up to 2 s, so all of them take less than the time that systemd
+  // allows.
   constexpr int kAttemptsMax = 20;
   const bool is_unsure = !state_log_ || state_log_->state().is_unsure;
   is_unsure ? home_.node->Stop() : home_.node->Stop(kAttemptsMax);
@@ -182,7 +183,7 @@ void DatabaseLog::Close() {
 }
 
 void PersistenceService::TakeOver(storage::Result<persist::OpenedLocks> opened) {
-  // Nothing more would be persisted; leave the folder as the last run left it.
+  // Nothing more would be persisted, so leave the folder as the last run left it.
   if (loop_.is_stop_asked()) return;
   if (!opened.ok()) {
     error_ = opened.status().message();

@@ -24,11 +24,11 @@
 namespace fairlock::server {
 
 struct PersistenceHooks {
-  std::function<void()> ready;  // requests for locks can be served
+  std::function<void()> ready;  // called when requests can be served, or a standby stands by
   std::function<void(const std::string& why)> stop;
-  // In a node of a fleet: another node leads. Called by the thread that awaits the leadership.
+  // In a node of a fleet: called when another node leads, by the thread that awaits the leadership.
   std::function<void(const storage::replicated::LeaderView&)> leader_seen;
-  std::function<void()> leads;  // this node leads and has loaded the locks
+  std::function<void()> leads;  // called when this node leads and has loaded the locks
 };
 
 // Forwards messages of the database to the log until Close. Thread-safe.
@@ -56,19 +56,19 @@ class PersistenceService final : public command::Persistence {
 
   // `own_files` are tolerated in a new data folder. Returns an error if an option is wrong.
   std::string Start(const Config& config, bool initialises, std::vector<std::string> own_files);
-  // The server is about to stop.
+  // Call this when the server is about to stop.
   void PrepareStop();
-  // After the last write: hands over, so that a standby takes over at once.
+  // Call this after the last write. Gives up the leadership, so that a standby takes over at once.
   void EndLead();
   void Apply(const Config& config);
-  // The process of this run of the leader is gone.
+  // Call this when the process of this run of the leader is gone.
   void LeaderRefused(const storage::replicated::RunId& run);
 
-  // Whether a write failed; nothing has been acknowledged since.
+  // Whether a write failed. Nothing is acknowledged after that.
   bool has_failed() const { return state_log_ && state_log_->state().has_failed && !is_deposed(); }
   // Another node leads the fleet, or will, so this process starts again as a standby.
   bool starts_again() const { return starts_again_; }
-  // Why the data could not be read or written; empty if there was no error.
+  // The reason why the data could not be read or written; empty if there was no error.
   std::string error() const { return has_failed() ? state_log_->failure().message() : error_; }
 
   command::PersistenceReport Report() const override;
@@ -103,8 +103,8 @@ class PersistenceService final : public command::Persistence {
   std::optional<persist::StateLog> state_log_;
   std::string error_;
   bool starts_again_ = false;
-  persist::StateLogState last_;  // that was reported
-  // Shared: after a failure the threads of the database outlive everything else.
+  persist::StateLogState last_;  // the state that was reported last
+  // Shared, because after a failure the threads of the database outlive everything else.
   const std::shared_ptr<DatabaseLog> database_log_;
   std::thread reader_;
   BackupService backups_;  // destroyed before the folder that it reads

@@ -26,20 +26,21 @@ class RelayService {
   RelayService(const RelayService&) = delete;
   RelayService& operator=(const RelayService&) = delete;
 
-  // Before the first connection, and before LeaderSeen. `tls` is the sink of TLS connections once
-  // this node leads; null: there are none. `on_refused`: the process of that run is gone.
+  // Call this before the first connection, and before LeaderSeen. `tls` is the sink for TLS
+  // connections once this node leads; null: there are none. `on_refused` is called when the process
+  // of that run is gone.
   void Start(const Config& config, net::ConnectionSink* tls,
              std::function<void(const storage::replicated::RunId&)> on_refused);
 
-  // The sinks of the listening sockets; null: this node answers itself.
+  // The sinks for the listening sockets; null: this node does not relay.
   net::ConnectionSink* door() { return relay_ ? &relay_->door() : nullptr; }
   net::ConnectionSink* tls_door() { return relay_ ? &relay_->tls_door() : nullptr; }
 
-  // The view has changed. Called by the thread that awaits the leadership.
+  // Called when the view has changed, by the thread that awaits the leadership.
   void LeaderSeen(const storage::replicated::LeaderView& view);
-  // This node leads and has loaded the locks.
+  // Call this when this node leads and has loaded the locks.
   void ServeHere();
-  // The server stops.
+  // Call this when the server stops.
   void Close();
   void Apply(const Config& config);
 
@@ -57,7 +58,8 @@ class RelayService {
   std::optional<net::LeaderProbe> probe_;
   bool awaits_acceptance_ = false;
   storage::replicated::Beat leader_;  // of the view that was handled last
-  // Expires with this object, for handlers that run later.
+  // Handlers have a weak pointer to this, so that one that runs after this object is gone does
+  // nothing.
   const std::shared_ptr<RelayService*> self_;
 };
 

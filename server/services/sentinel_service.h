@@ -1,4 +1,4 @@
-// The Sentinel port: its sockets, and the messages to its subscribers.
+// Manages the Sentinel port: opens its sockets and sends messages to its subscribers.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -16,18 +16,19 @@ namespace fairlock::server {
 // Loop-confined; destroyed before the loop.
 class SentinelService {
  public:
-  // Connections of clients that only look up the leader are short. More than this is a mistake.
+  // Connections of clients that only look up the leader are short, so more of them than this mean a
+  // mistake.
   static constexpr std::size_t kConnectionsMax = 1000;
 
   SentinelService(net::TurnLoop& loop, Log& log);
 
   // Opens the sockets, if this server is a node of a fleet and has a Sentinel port. Returns an
-  // empty string, or the error and its remedy.
+  // empty string, or the error and what to do about it.
   [[nodiscard]] std::string Start(const Config& config);
   void Close();
 
  private:
-  // Looks at the leader, and publishes its changes, again and again.
+  // Checks which node leads, publishes any change, and schedules the next check.
   void LookAtLeader();
 
   net::TurnLoop& loop_;

@@ -72,7 +72,8 @@ std::string TlsService::ReadCertificates(const Config& config) {
   net::TlsOptions options = OptionsOf(config);
   const auto resp = net::TlsContext::Read(options, error);
   if (resp == nullptr) return error;
-  // Browsers and metrics collectors have no certificates; HTTP clients authenticate by the token.
+  // Browsers and metrics collectors have no certificates, so HTTP clients authenticate with the
+  // token.
   options.client_certificates = net::ClientCertificates::kNotAsked;
   const auto http = net::TlsContext::Read(options, error);
   if (http == nullptr) return error;

@@ -23,7 +23,7 @@ class TlsService {
 
   // Reads the certificates, if TLS is configured. Returns an empty string, or the error.
   [[nodiscard]] std::string Start(const Config& config, net::TlsConnectionSink& http);
-  // Reloads the certificates for new handshakes; if one cannot be read, all stay unchanged.
+  // Reloads the certificates for new handshakes. If one cannot be read, all stay as they are.
   void Reload(const Config& config);
 
   // Null if TLS is not configured there.
@@ -31,7 +31,8 @@ class TlsService {
   net::TlsHandshakes* http_handshakes() { return http_.get(); }
 
  private:
-  // Returns an empty string once all handshakes use the certificates, or the error.
+  // Reads the certificates and applies them to all handshakes. Returns the error, or an empty
+  // string.
   std::string ReadCertificates(const Config& config);
 
   net::TurnLoop& loop_;

@@ -19,7 +19,8 @@ namespace fairlock::server {
 
 namespace {
 
-// Each check takes about 10 ms; further clients are told to retry.
+// The limit on password checks in progress. Each takes about 10 ms; further clients are told to
+// retry.
 constexpr std::size_t kChecksMax = 64;
 
 constexpr const char* kOpenDoor =
@@ -98,7 +99,7 @@ std::string UserService::Apply(const Config& config, bool is_rereading) {
 
 std::string UserService::GuardDoor(std::span<const net::ListeningSocket> sockets,
                                    const Config& config) {
-  // A required certificate protects as well as a password.
+  // Requiring a certificate protects as well as requiring a password.
   const bool asks_for_certificates = config.tls_auth_clients == "required";
   is_reachable_ = !std::ranges::all_of(sockets, [&](const net::ListeningSocket& socket) {
     return IsLocalSocket(socket.name) || (socket.is_tls && asks_for_certificates);

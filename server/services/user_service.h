@@ -36,7 +36,7 @@ class UserService final : public command::UserDirectory {
   std::string ReloadUsers() override;
   // Loads the users if the options differ from those in force, or if `is_rereading`.
   [[nodiscard]] std::string Apply(const Config& config, bool is_rereading);
-  // Checks the open sockets. Returns why they must not be open, or an empty string.
+  // Checks the open sockets. Returns the reason why they must not be open, or an empty string.
   [[nodiscard]] std::string GuardDoor(std::span<const net::ListeningSocket> sockets,
                                       const Config& config);
 
@@ -51,7 +51,7 @@ class UserService final : public command::UserDirectory {
   const Config& config_;
   std::string requirepass_;
   bool may_be_open_ = false;
-  bool is_reachable_ = false;  // from other machines
+  bool is_reachable_ = false;  // whether other machines can connect
   std::size_t checks_ = 0;     // password checks in progress
   std::optional<boost::asio::thread_pool> checker_;
 };
