@@ -1,5 +1,5 @@
-// Numbers and strings as bytes: little-endian fixed-width numbers, varints, and strings after their
-// length.
+// Encodes numbers and strings as bytes: little-endian fixed-width numbers, varints, and strings
+// preceded by their length.
 #pragma once
 
 #include <bit>
@@ -52,7 +52,7 @@ inline char* WriteString(char* to, std::string_view bytes) {
   return WriteBytes(WriteVarint(to, bytes.size()), bytes);
 }
 
-// Reads from the front of bytes that may be damaged. After the first error every read returns zero
+// Reads from the front of bytes that may be damaged. After the first error, every read returns zero
 // or an empty string, and `ok` stays false. The returned views point into the given bytes.
 class ByteReader {
  public:

@@ -1,4 +1,4 @@
-// The checksum of RocksDB's log files.
+// The checksum that RocksDB uses in its log files.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,8 @@
 
 namespace fairlock::storage {
 
-// Extends `crc`, the CRC-32C of the preceding bytes (0 if there are none), by `bytes`.
+// Returns the CRC-32C of the preceding bytes followed by `bytes`. `crc` is that of the preceding
+// bytes, 0 if there are none.
 std::uint32_t ExtendCrc32c(std::uint32_t crc, std::string_view bytes);
 
 // The form in which RocksDB stores a CRC. It is masked because the CRC of bytes that contain CRCs

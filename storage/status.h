@@ -14,7 +14,7 @@ enum class StatusCode : std::uint8_t {
   kOk,
   kFailed,   // caused by the environment: disk full, no permission, a failed write or sync
   kDeposed,  // another process has taken over the log; nothing was written
-  kDamaged,  // the stored bytes are not those that were written; the message names the record
+  kDamaged,  // stored bytes differ from those that were written; the message names the record
   kRefused   // nothing failed, but the operation is not allowed: for example, the folder is in use
 };
 

@@ -28,8 +28,8 @@ Status BackUp(const OpenedData& data, const std::string& asked_path) {
   if (data.directory.Contains(path)) {
     return Refused(path + " is inside the data folder, and would be lost with it");
   }
-  // Does not create parent folders: with a mistyped path they would remain in the wrong place, and
-  // a backup into the mount point of an unmounted disk would be useless.
+  // Does not create parent folders: if the path is mistyped, they would remain in the wrong place,
+  // and a backup into the mount point of an unmounted disk would be useless.
   if (!fs::is_directory(parent, error)) {
     return Refused("the folder " + parent + " does not exist; create it before the backup");
   }

@@ -16,7 +16,7 @@ Result<DataReport> CheckData(const std::string& path) {
   const auto store = RocksDbStore::Open(
       {.path = directory->database_path(), .mode = RocksDbOptions::Mode::kReadOnly});
   if (!store.ok()) {
-    // Opening reads the logs too, and the damage in them is already listed.
+    // Opening also reads the logs, so if they are damaged, the damage is already listed.
     if (logs.ok()) examination.AddDamage(store.status());
     return report;
   }

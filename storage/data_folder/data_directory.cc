@@ -23,7 +23,7 @@ constexpr const char* kLockFile = "fairlock.lock";
 constexpr const char* kIdFile = "fairlock.id";
 constexpr std::string_view kReady = "ready";
 constexpr std::string_view kNew = "new";      // the database may be incomplete
-constexpr std::string_view kCopy = "backup";  // meant to be copied back
+constexpr std::string_view kCopy = "backup";  // the folder is a backup
 
 std::string Hex(std::string_view bytes) {
   std::string text;
@@ -76,8 +76,8 @@ bool ParseLogId(std::string_view hex, LogId& id) {
   return Hex(View(id)) == hex;
 }
 
-// Whether the file is one that the server or the file system itself creates before there is any
-// data. A server opens its sockets before it reads its data.
+// Whether the file is one that the server or the file system creates before there is any data. (A
+// server opens its sockets before it reads its data.)
 bool IsNoData(const fs::directory_entry& entry, const std::vector<std::string>& own_files) {
   const std::string name = entry.path().filename().string();
   if (name == kLockFile || name == std::string(kIdFile) + ".new" || name == "lost+found") {

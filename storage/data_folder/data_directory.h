@@ -1,11 +1,11 @@
 // The data folder: its identity, whether it is in use, and whether it is the right one.
 //
-// In the folder are `fairlock.lock`, locked while a process uses the folder; `fairlock.id`, which
-// stores the ID of the log and the identity of the file itself (inode, creation time, file system);
-// and `db`, the database. Next to the folder, `FOLDER.initialised` records that it had data. These
-// files distinguish three accidents from a first start. If a file system is not mounted, the folder
-// is empty although it had data. If a wrong volume is mounted, the log has another ID. In a copy,
-// the ID file does not match the identity that it stores.
+// The folder contains `fairlock.lock`, which is locked while a process uses the folder;
+// `fairlock.id`, which stores the ID of the log and the identity of the file itself (inode,
+// creation time, file system); and `db`, the database. Next to the folder, `FOLDER.initialised`
+// records that it had data. These files distinguish three accidents from a first start. If a file
+// system is not mounted, the folder is empty although it had data. If the wrong volume is mounted,
+// the log has a different ID. In a copy, the ID file does not match the identity that it stores.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct DirectoryOptions {
   std::string path;
   // The operator confirms that the folder is meant to be empty although it had data (--init).
   bool initialise = false;
-  bool only_look = false;  // creates and changes nothing but the lock file
+  bool only_look = false;  // creates and changes nothing except the lock file
   // Paths that the server itself was configured to use, such as its log. A folder with only these
   // counts as empty.
   std::vector<std::string> own_files = {};
@@ -45,15 +45,16 @@ class DataDirectory {
   // Whether the path is within the folder, after links are resolved. The path need not exist.
   bool Contains(const std::string& path) const;
 
-  // There is no database yet. The caller must create it and then call Settle. Until then anything
-  // in the folder is ignored, and the next Open starts afresh.
+  // Whether there is no database yet. The caller must then create it and call Settle. Until then,
+  // anything in the folder is ignored, and the next Open starts over.
   bool is_new() const { return is_new_; }
 
-  // The files were copied or restored, so another process may have continued from the same state.
-  // Tokens must start higher; once that is durable, Settle turns this folder into an original.
+  // Whether the files were copied or restored, so that another process may have continued from the
+  // same state. Tokens must then start higher; once that is durable, Settle turns this folder into
+  // an original.
   bool is_copy() const { return is_copy_; }
 
-  // Records that the folder is initialised here. Only needed if it is new or a copy.
+  // Records that the folder has been initialised in this place. Only needed if it is new or a copy.
   Status Settle();
 
   const std::vector<std::string>& warnings() const { return warnings_; }

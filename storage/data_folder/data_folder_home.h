@@ -16,7 +16,7 @@ class DataFolderHome final : public LogHome {
   Store& store() override { return *data_.store; }
   const LogEnd& end() const override { return data_.end; }
   bool is_copy() const override { return data_.directory.is_copy(); }
-  // Turns a copy into an original, and begins to watch the files.
+  // Turns a copy into an original, and starts to watch the files.
   Status Settle() override;
   Status Check() override;
   std::optional<std::uint64_t> FreeBytes() const override;
@@ -26,7 +26,7 @@ class DataFolderHome final : public LogHome {
 
  private:
   OpenedData data_;
-  std::optional<FolderWatch> watch_;  // once it is settled
+  std::optional<FolderWatch> watch_;  // none before Settle
 };
 
 }  // namespace fairlock::storage

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "fairlock-";
 constexpr std::string_view kShape = "00000000T000000Z";  // 0 stands for any digit
 constexpr std::string_view kPartial = ".partial";
-// Longer than any backup takes.
+// An unfinished backup that is older than this was abandoned: no backup takes so long.
 constexpr auto kAbandonedAfter = std::chrono::hours(24);
 
 bool IsDated(std::string_view name) {
@@ -39,8 +39,8 @@ bool IsAbandoned(const fs::directory_entry& entry) {
   return !error && fs::file_time_type::clock::now() - changed_at > kAbandonedAfter;
 }
 
-// Renames the backup as unfinished first, so that a partly removed one is never mistaken for
-// a complete one.
+// First renames the backup to mark it as unfinished, so that a partly removed one is never mistaken
+// for a complete one.
 Status Remove(const fs::path& path) {
   std::error_code error;
   fs::path going = path;
@@ -53,8 +53,8 @@ Status Remove(const fs::path& path) {
                : Status();
 }
 
-// Accessible only to the server's user, like the data folder: backups contain the names of keys and
-// owners.
+// Creates a folder that only the server's user can access, like the data folder: backups contain
+// the names of keys and owners.
 Status MakeFolder(const std::string& folder) {
   std::error_code error;
   const bool is_made = fs::create_directory(folder, error);

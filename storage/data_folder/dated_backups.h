@@ -1,4 +1,4 @@
-// Backups named by their time, each in its own folder; old ones are removed.
+// Makes backups that are named by their time, each in its own folder, and removes old ones.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace fairlock::storage {
 
-// "fairlock-20261124T212501Z": sorting by name sorts by time.
+// Returns a name such as "fairlock-20261124T212501Z", so that sorting by name sorts by time.
 std::string NameOfBackupAt(std::int64_t unix_seconds);
 
 struct DatedBackupOptions {
@@ -25,12 +25,12 @@ struct DatedBackup {
   Status status;     // also covers the removal of old backups
 };
 
-// Like BackUp, with a name made from the time. Then removes old backups.
+// Makes a backup like BackUp, with a name made from the time. Then removes old backups.
 DatedBackup BackUpDated(const OpenedData& data, const DatedBackupOptions& options);
 
-// Removes all but the newest `count` backups of that log in `folder` that have such names, and the
-// remains of backups that were interrupted long ago. Files with other names and backups of other
-// servers stay, and so does `newest`.
+// Removes all but the newest `count` backups of that log from `folder`, and the remains of backups
+// that were interrupted long ago. Keeps `newest`, files without such a name, and backups of other
+// servers.
 Status RemoveOldBackups(const std::string& folder, const LogId& log_id, std::size_t count,
                         const std::string& newest);
 

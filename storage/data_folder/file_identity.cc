@@ -57,7 +57,7 @@ Result<FileIdentity> IdentityOf(const std::string& path) {
 
 FileInTheMaking::FileInTheMaking(std::string path)
     : path_(std::move(path)), own_path_(path_ + ".new") {
-  // A file left by a crash must not pass its creation time on to the new one.
+  // A file left by a crash must not be reused, because the new file needs its own creation time.
   unlink(own_path_.c_str());
   fd_ = open(own_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
@@ -75,7 +75,7 @@ Result<FileIdentity> FileInTheMaking::Identity() const {
 
 Status FileInTheMaking::Finish(std::string_view content) {
   if (fd_ < 0) return SystemFailure("cannot write", own_path_);
-  errno = ENOSPC;  // a short write means a full disk
+  errno = ENOSPC;  // a short write means that the disk is full
   const bool is_written =
       write(fd_, content.data(), content.size()) == static_cast<ssize_t>(content.size()) &&
       fsync(fd_) == 0;

@@ -24,7 +24,7 @@ Result<FileIdentity> IdentityOf(const std::string& path);
 // Formats errno as "what PATH: description".
 Status SystemFailure(const std::string& what, const std::string& path);
 
-// A file with a temporary name that replaces another file when it is complete.
+// A file that is written under a temporary name and replaces another file when it is complete.
 class FileInTheMaking {
  public:
   explicit FileInTheMaking(std::string path);

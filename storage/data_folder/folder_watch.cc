@@ -14,7 +14,8 @@ namespace {
 // The names of the files of DataDirectory, and of the folder itself.
 constexpr const char* kWatchedNames[] = {"", "/fairlock.id", "/fairlock.lock", "/db"};
 
-// Other errors, such as a parent folder that may no longer be searched, say nothing about the file.
+// Whether the error means that the file is gone. Other errors, such as a parent folder without
+// search permission, say nothing about the file.
 bool MeansGone(int error) { return error == ENOENT || error == ENOTDIR || error == ESTALE; }
 
 }  // namespace

@@ -9,9 +9,9 @@
 namespace fairlock::storage {
 
 // If open files are removed, renamed or hidden by another mounted file system, the process
-// continues to write to them, but the next start does not find them. So this class compares what
-// the paths name with what was opened. It keeps each file open so that no other file can get its
-// inode. Movable, not thread-safe.
+// continues to write to them, but the next start does not find them. So this class checks that the
+// paths still refer to the files that were opened. It keeps each file open so that no other file
+// can get its inode. Movable, not thread-safe.
 class FolderWatch {
  public:
   // REQUIRES: the data folder, its ID file, its lock file and its database exist.
@@ -21,8 +21,8 @@ class FolderWatch {
   FolderWatch& operator=(FolderWatch&&) = delete;
   ~FolderWatch();
 
-  // Fails if a path no longer exists or names another file. Costs a few system calls and reads no
-  // data.
+  // Fails if a path no longer exists or refers to a different file. Costs a few system calls and
+  // reads no data.
   Status Look() const;
 
  private:

@@ -8,10 +8,10 @@
 
 namespace fairlock::storage {
 
-// Space available to an unprivileged process on the file system of that file or folder.
+// The space available to an unprivileged process on the file system of that file or folder.
 Result<std::uint64_t> FreeBytes(const std::string& path);
 
-// Identifies the current boot of the machine; empty if the system does not say.
+// An ID of the current boot of the machine; empty if the system does not provide one.
 std::string BootId();
 
 }  // namespace fairlock::storage

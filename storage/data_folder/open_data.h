@@ -17,7 +17,7 @@ struct OpenOptions {
   std::function<void(bool is_error, std::string_view message)> log =
       {};                                                 // called by RocksDB's threads
   std::shared_ptr<rocksdb::FileSystem> file_system = {};  // null: the real file system
-  Durability durability = Durability::kProcess;           // minimum for every append
+  Durability durability = Durability::kProcess;           // the minimum for every append
 };
 
 struct OpenedData {

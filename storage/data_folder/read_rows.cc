@@ -12,7 +12,7 @@ namespace fairlock::storage {
 
 namespace {
 
-// Writes the rows of a table once more, with a higher token ceiling.
+// Returns a copy of the rows with a higher token ceiling.
 RowTable WithTokensOfACopy(const RowTable& rows) {
   RowTable raised;
   for (const auto& [name, value] : rows.rows()) {

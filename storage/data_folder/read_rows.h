@@ -1,4 +1,4 @@
-// Reads the rows of a data folder that no server uses, without changing anything.
+// Reads the rows of a data folder that no server is using, without changing anything.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace fairlock::storage {
 
-// If the folder is a copy, the token ceiling is raised as at the start of a server on it, because
-// the original may have granted tokens since.
+// If the folder is a copy, the token ceiling is raised, as when a server starts on it, because the
+// original may have granted tokens since the copy was made.
 Result<RowTable> ReadRows(const std::string& path);
 
 }  // namespace fairlock::storage

@@ -10,7 +10,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Of a read, which changes nothing, it does not matter whether etcd executed it.
+// Turns kUnknown into kUnavailable: a read changes nothing, so it does not matter whether etcd
+// executed it.
 Outcome OutcomeOfRead(Outcome outcome) {
   return outcome == Outcome::kUnknown ? Outcome::kUnavailable : outcome;
 }

@@ -1,4 +1,5 @@
-// Calls of one client: which endpoint is asked, and when an attempt is repeated at the next one.
+// Makes the calls of one client: decides which endpoint is asked, and when an attempt is repeated
+// at the next endpoint.
 #pragma once
 
 #include <chrono>
@@ -23,11 +24,11 @@ class Caller {
 
   Caller(const EtcdOptions& options, const Credentials& credentials);
 
-  // Asks the current endpoint and, while an attempt may be repeated, the next ones: each at most
-  // once.
+  // Asks the current endpoint and, as long as an attempt may be repeated, the next ones. Asks each
+  // endpoint at most once.
   Answer Call(Kind kind, std::chrono::milliseconds timeout, const Attempt& attempt);
 
-  // A read from one endpoint only, whether or not it knows a leader.
+  // Reads from one endpoint only, whether or not that endpoint knows a leader.
   Answer CallOne(std::size_t endpoint, std::chrono::milliseconds timeout, const Attempt& attempt);
 
   void Rotate() { current_ = (current_ + 1) % endpoints_.size(); }

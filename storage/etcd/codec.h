@@ -1,4 +1,4 @@
-// Turns our structs into etcd's messages and back.
+// Converts our structs to etcd's messages and back.
 #pragma once
 
 #include <etcd.pb.h>
@@ -12,7 +12,7 @@ etcdserverpb::TxnRequest Encode(const Txn& txn);
 
 void DecodeHeader(const etcdserverpb::ResponseHeader& header, Answer& answer);
 
-// They take the strings out of the messages.
+// These functions move the strings out of the messages.
 KeyValue Decode(etcdserverpb::KeyValue&& kv);
 void Decode(etcdserverpb::RangeResponse&& response, RangeAnswer& answer);
 void Decode(etcdserverpb::TxnResponse&& response, TxnAnswer& answer);

@@ -1,4 +1,4 @@
-// The time at which a call ends, over all its attempts.
+// The time at which a call ends, including all its attempts.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@ class Deadline {
  public:
   explicit Deadline(std::chrono::milliseconds timeout);
 
-  // At most `longest`, and not negative.
+  // The time left: at most `longest`, and never negative.
   std::chrono::milliseconds Remaining(std::chrono::milliseconds longest) const;
   bool is_over() const { return Remaining(std::chrono::milliseconds(1)).count() <= 0; }
 

@@ -19,15 +19,16 @@ namespace {
 
 using std::chrono::milliseconds;
 
-std::atomic<int> runtimes = 0;  // that exist
+std::atomic<int> runtimes = 0;  // the number that exist
 constexpr int kShutdownMsMax = 1'000;
 
 constexpr int kMiB = 1'024 * 1'024;
 constexpr int kRequestBytesMax = 16 * kMiB;  // etcd's own limit is 1.5 MiB unless configured
 constexpr int kResponseBytesMax = 256 * kMiB;
 
-// gRPC reports every failed connection on standard error; the messages of our outcomes say the
-// same. A failed assertion of gRPC precedes an abort, so it is printed.
+// gRPC reports every failed connection on standard error. These reports are dropped, because the
+// messages of our outcomes say the same. Failed assertions of gRPC are printed, because an abort
+// follows.
 void PrintAssertionsOnly(gpr_log_func_args* line) {
   if (std::string_view(line->message).starts_with("assertion failed")) {
     std::fprintf(stderr, "gRPC: %s:%d: %s\n", line->file, line->line, line->message);
@@ -40,7 +41,7 @@ grpc::ChannelArguments ChannelArgumentsOf(milliseconds connect_timeout) {
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  // A connection of its own, not one that another client in this process has.
+  // Makes a separate connection, instead of sharing that of another client in this process.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
 
   arguments.SetMaxSendMessageSize(kRequestBytesMax);
@@ -52,7 +53,7 @@ grpc::ChannelArguments ChannelArgumentsOf(milliseconds connect_timeout) {
 
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
-  // For gRPC this is the time that an attempt to connect has.
+  // For gRPC, this is also the time limit for an attempt to connect.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
                    static_cast<int>(std::max(connect_timeout, milliseconds(1'000)).count()));
   return arguments;
@@ -78,7 +79,8 @@ GrpcRuntime::GrpcRuntime() {
   grpc_init();
 }
 
-// One of gRPC's threads may hold a closed connection for a moment longer, and ends gRPC after that.
+// One of gRPC's threads may hold a closed connection a moment longer. When it lets go of that, it
+// shuts gRPC down.
 GrpcRuntime::~GrpcRuntime() {
   grpc_shutdown_blocking();
   if (runtimes.fetch_sub(1) > 1) return;

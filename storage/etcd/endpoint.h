@@ -12,8 +12,8 @@
 
 namespace fairlock::storage::etcd {
 
-// gRPC is initialised as long as one of these exists. When the last one goes, the threads of gRPC
-// end with it. Thread-safe.
+// gRPC stays initialised as long as at least one of these exists. When the last one is destroyed,
+// the threads of gRPC end. Thread-safe.
 class GrpcRuntime {
  public:
   GrpcRuntime();
@@ -22,30 +22,30 @@ class GrpcRuntime {
   ~GrpcRuntime();
 };
 
-// A time from now on, in the form in which gRPC takes deadlines.
+// The moment that is `time` from now, as a deadline for gRPC.
 gpr_timespec FromNow(std::chrono::milliseconds time);
 
-// What every endpoint of a client is connected with.
+// The credentials with which a client connects to all its endpoints.
 struct Credentials {
   std::shared_ptr<grpc::ChannelCredentials> plain;
   std::shared_ptr<grpc::ChannelCredentials> tls;  // null: no endpoint needs it
 };
 
-// Reads the files of the options.
+// Reads the files that the options name.
 Result<Credentials> LoadCredentials(const EtcdOptions& options);
 
 // Not thread-safe.
 class Endpoint {
  public:
-  // Connects when Connect is called.
+  // Does not connect yet; Connect does.
   Endpoint(const EtcdEndpoint& endpoint, const Credentials& credentials,
            std::chrono::milliseconds connect_timeout);
 
-  // Waits while the connection is being made; returns false if it still is when the time is over.
-  // If it was refused, the next call fails at once and says why.
+  // Waits while the connection is being made. Returns false if it is still being made when the time
+  // is over. If it was refused, the next call fails at once and says why.
   //
-  // gRPC reconnects after a back-off, and only while a thread polls, which none does between two
-  // calls. So a connection that has failed is given up, and a new one begins at once.
+  // gRPC reconnects only after a back-off, and only while a thread polls, which no thread does
+  // between two calls. So a failed connection is given up, and a new one is started at once.
   bool Connect(std::chrono::milliseconds time);
 
   const std::string& address() const { return address_; }

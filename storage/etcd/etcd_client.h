@@ -14,21 +14,22 @@ namespace fairlock::storage::etcd {
 
 class Caller;
 
-// Blocks its thread during a call, and has no thread of its own. Not thread-safe; several clients
-// may work at once.
+// Blocks the calling thread during a call, and has no thread of its own. Not thread-safe, but
+// several clients may work at the same time.
 //
-// A call asks the current endpoint. An endpoint that does not accept the request is left for the
-// next one; so is one that does not answer a read. A call tries each endpoint at most once and then
+// A call asks the current endpoint. If that does not accept the request, or does not answer a read,
+// the next endpoint becomes the current one. A call tries each endpoint at most once and then
 // returns, so a caller that repeats calls must pause between them. A write whose outcome is
-// kUnknown is never repeated; only its caller can find out what became of it.
+// kUnknown is never repeated; only its caller can find out whether it was executed.
 //
-// `timeout` bounds a call over all its attempts, EtcdOptions::attempt_timeout each single one.
+// `timeout` limits a call including all its attempts; EtcdOptions::attempt_timeout limits each
+// attempt.
 class EtcdClient {
  public:
   using Timeout = std::chrono::milliseconds;
 
-  // Connects when the first call needs it. Fails if the options do not fit together or a file
-  // cannot be read.
+  // Connects only when the first call needs it. Fails if the options contradict each other or a
+  // file cannot be read.
   static Result<std::unique_ptr<EtcdClient>> Open(const EtcdOptions& options);
 
   EtcdClient(const EtcdClient&) = delete;
@@ -37,24 +38,24 @@ class EtcdClient {
 
   TxnAnswer Transact(const Txn& txn, Timeout timeout);
 
-  // Never kUnknown: an unanswered read is kUnavailable.
+  // The outcome is never kUnknown: that of an unanswered read is kUnavailable.
   RangeAnswer Range(const Get& get, Timeout timeout);
 
-  // Discards the history below the revision. kCompacted: that was done before.
+  // Discards the history before the revision. kCompacted: that has already been done.
   Answer Compact(std::int64_t revision, Timeout timeout);
 
-  // kDone, or kNoLease when it is too late.
+  // KeepLeaseAlive renews a lease, RevokeLease ends it. kNoLease: the lease has already ended.
   LeaseAnswer GrantLease(std::chrono::seconds ttl, Timeout timeout);
   LeaseAnswer KeepLeaseAlive(std::int64_t id, Timeout timeout);
   Answer RevokeLease(std::int64_t id, Timeout timeout);
 
-  // Of the member behind one endpoint, by its place in the options. It does not change which
-  // endpoint is the current one.
+  // The status of the member behind one endpoint, given by its index in the options. Does not
+  // change the current endpoint.
   StatusAnswer StatusOf(std::size_t endpoint, Timeout timeout);
   MembersAnswer Members(Timeout timeout);
   AlarmsAnswer Alarms(Timeout timeout);
 
-  // The next call asks the next endpoint.
+  // Makes the next endpoint the current one, which the next call asks first.
   void Rotate();
   void set_attempt_timeout(Timeout time);
 

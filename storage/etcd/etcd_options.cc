@@ -28,7 +28,8 @@ bool IsPort(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() && port > 0 && port <= kPortMax;
 }
 
-// An IPv6 address needs brackets, which separate it from its port.
+// Whether the string is a host. An IPv6 address must be in brackets, which separate it from its
+// port.
 bool IsHost(std::string_view text) {
   if (text.starts_with('[')) {
     return text.size() > 2 && text.find(']') == text.size() - 1 &&

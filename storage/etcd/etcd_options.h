@@ -1,4 +1,4 @@
-// Where etcd is and how a client logs in.
+// The endpoints of etcd, and how a client connects and logs in.
 #pragma once
 
 #include <chrono>
@@ -21,9 +21,9 @@ struct EtcdOptions {
   std::vector<EtcdEndpoint> endpoints = {};
 
   // For endpoints with https. Without a CA file, the CAs of the machine are trusted. The files are
-  // read when a client is made.
+  // read when a client is created.
   std::string ca_file = {};
-  std::string cert_file = {};  // of the client; needs key_file
+  std::string cert_file = {};  // the client's certificate; requires key_file
   std::string key_file = {};
 
   std::string user = {};  // empty: no login
@@ -33,11 +33,12 @@ struct EtcdOptions {
   std::chrono::milliseconds attempt_timeout{700};
 };
 
-// Reads "host:2379,https://host2:2379": a list with or without spaces, of addresses with or without
-// http:// or https://. The error is the rest of a sentence that begins with an option's name.
+// Parses a list of addresses such as "host:2379,https://host2:2379". There may be spaces, and each
+// address may begin with http:// or https://. The error message is the rest of a sentence that
+// begins with the name of the option.
 Result<std::vector<EtcdEndpoint>> ParseEndpoints(std::string_view text);
 
-// Whether the options fit together.
+// Returns an error if the options contradict each other.
 Status CheckOptions(const EtcdOptions& options);
 
 }  // namespace fairlock::storage::etcd

@@ -19,7 +19,8 @@ constexpr milliseconds kPauseMin{100};
 constexpr milliseconds kPauseMax{1'000};
 constexpr std::string_view kNoAnswer = "the watch did not answer in time";
 
-// etcd 3.4 calls an invalid token of a watch a lack of permission.
+// Whether the reason can mean that the token is invalid. For a watch, etcd 3.4 reports that as a
+// lack of permission.
 bool MayBeLoggedOut(std::string_view reason) {
   return reason.find("permission denied") != std::string_view::npos ||
          reason.find("auth token") != std::string_view::npos;
@@ -104,7 +105,7 @@ void EtcdWatch::Follower::PauseAfterFailures() {
                     [this] { return is_stopping_; });
 }
 
-// Returns why the stream has ended.
+// Follows one stream, and returns the reason why it ended.
 std::string EtcdWatch::Follower::FollowAt(Endpoint& endpoint) {
   WatchStream stream;
   const auto prepared = session_.Prepare(endpoint, attempt_timeout_, stream.context());
@@ -145,7 +146,7 @@ std::string EtcdWatch::Follower::ReadAll(WatchStream& stream) {
   }
 }
 
-// Returns false if the response ends the watch.
+// Handles a response. Returns false if it ends the watch.
 bool EtcdWatch::Follower::Take(etcdserverpb::WatchResponse&& response) {
   if (response.compact_revision() != 0) {
     is_compacted_ = true;

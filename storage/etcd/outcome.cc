@@ -7,7 +7,7 @@ namespace {
 
 struct Row {
   grpc::StatusCode code;
-  std::string_view text;  // how the message begins
+  std::string_view text;  // the beginning of the message
   Verdict verdict;
 };
 
@@ -16,15 +16,16 @@ constexpr Verdict kNotHere{Outcome::kUnavailable, NextStep::kNextEndpoint};
 constexpr Verdict kPermanent{Outcome::kFailed, NextStep::kNothing};
 constexpr Verdict kLogIn{Outcome::kFailed, NextStep::kAuthenticate};
 
-// The first row that fits decides. An error that etcd raises before it proposes a request, or when
-// it applies the request without effect, is certain; every other one may hide a commit.
+// The first row that matches decides. If etcd reports an error before it proposes a request, or
+// applies the request without effect, the request certainly had no effect. After any other error,
+// it may have been committed.
 constexpr Row kRows[] = {
-    // Raised while the proposal waits: it may be committed later.
+    // Reported while the proposal is pending, so it may be committed later.
     {grpc::UNAVAILABLE, "etcdserver: request timed out", kMayBeExecuted},
     {grpc::UNAVAILABLE, "etcdserver: leader changed", kMayBeExecuted},
     {grpc::UNAVAILABLE, "etcdserver: server stopped", kMayBeExecuted},
 
-    // Raised before the proposal.
+    // Reported before the request is proposed.
     {grpc::UNAVAILABLE, "etcdserver: no leader", kNotHere},
     {grpc::UNAVAILABLE, "etcdserver: not capable", kNotHere},
     {grpc::UNAVAILABLE, "etcdserver: rpc not supported for learner", kNotHere},
@@ -32,7 +33,7 @@ constexpr Row kRows[] = {
     {grpc::RESOURCE_EXHAUSTED, "etcdserver: too many requests", kNotHere},
     {grpc::UNKNOWN, "raft proposal dropped", kNotHere},
 
-    // The request found no connection, so nothing was sent.
+    // There was no connection, so nothing was sent.
     {grpc::UNAVAILABLE, "failed to connect to all addresses", kNotHere},
     {grpc::UNAVAILABLE, "DNS resolution failed", kNotHere},
 
@@ -51,11 +52,12 @@ constexpr Row kRows[] = {
     {grpc::UNKNOWN, "auth: revision in header is old", kLogIn},
     {grpc::INVALID_ARGUMENT, "etcdserver: user name is empty", kLogIn},
 
-    // gRPC's limits. A request above the limit was never read; a response comes after execution.
+    // Limits of gRPC. A request above the limit was never executed, but a response above it comes
+    // after the execution.
     {grpc::RESOURCE_EXHAUSTED, "Sent message larger than max", kPermanent},
     {grpc::RESOURCE_EXHAUSTED, "grpc: received message larger than max", kPermanent},
 
-    // Every other error of etcd with these codes says that the request is not acceptable.
+    // All other errors of etcd with these codes mean that the request itself is not acceptable.
     {grpc::PERMISSION_DENIED, "etcdserver: ", kPermanent},
     {grpc::INVALID_ARGUMENT, "etcdserver: ", kPermanent},
     {grpc::FAILED_PRECONDITION, "etcdserver: ", kPermanent},

@@ -1,4 +1,4 @@
-// What became of a request to etcd, judged by the status and the text of its answer.
+// The outcome of a request to etcd, determined from the status and the message of its answer.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace fairlock::storage::etcd {
 
 enum class Outcome : std::uint8_t {
   kDone,
-  kRefused,      // executed, but a comparison of the transaction did not hold
+  kRefused,      // executed, but a comparison in the transaction was false
   kUnknown,      // a write that may or may not have been executed, or may be executed later
   kUnavailable,  // certainly not executed: no endpoint accepted the request
   kCompacted,    // not executed: the revision has been compacted
@@ -17,11 +17,11 @@ enum class Outcome : std::uint8_t {
   kFailed        // not executed, and repeating it will not help: permission, login, size
 };
 
-// What the client does before it repeats or returns.
+// What the client does before it repeats the request or returns.
 enum class NextStep : std::uint8_t {
   kNothing,
-  kNextEndpoint,  // this endpoint is in trouble
-  kAuthenticate   // the token is no longer valid, or there is none
+  kNextEndpoint,  // switch to the next endpoint, because this one has a problem
+  kAuthenticate   // log in, because the token is no longer valid, or there is none
 };
 
 struct Verdict {
@@ -31,8 +31,8 @@ struct Verdict {
   bool operator==(const Verdict&) const = default;
 };
 
-// Judges an error. `code` is gRPC's status code, other than 0, and `text` its message. A
-// combination that the table does not have is kUnknown.
+// Determines the outcome from an error. `code` is gRPC's status code, not 0, and `text` is its
+// message. A combination that is not in the table is kUnknown.
 Verdict JudgeError(int code, std::string_view text);
 
 }  // namespace fairlock::storage::etcd

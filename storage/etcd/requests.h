@@ -1,4 +1,4 @@
-// What is asked of etcd and what it answers, as plain structs.
+// The requests to etcd and its answers, as plain structs.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct KeyValue {
   bool operator==(const KeyValue&) const = default;
 };
 
-// Holds if the key has exactly this value or revision. A key that does not exist has revision 0.
+// Is true if the key has exactly this value or revision. A key that does not exist has revision 0.
 struct Compare {
   enum class Target : std::uint8_t { kModRevision, kCreateRevision, kValue };
 
@@ -57,51 +57,51 @@ std::string EndOfPrefix(std::string_view prefix);
 
 using Operation = std::variant<Put, DeleteRange, Get>;
 
-// Executes `then` if every comparison holds, otherwise `otherwise`, at one revision.
+// Executes `then` if every comparison is true, otherwise `otherwise`, atomically at one revision.
 struct Txn {
   std::vector<Compare> compares = {};
   std::vector<Operation> then = {};
   std::vector<Operation> otherwise = {};
 };
 
-// What every answer has. The fields after `message` are 0 unless etcd answered.
+// The fields that every answer has. Those after `message` are 0 unless etcd answered.
 struct Answer {
   Outcome outcome = Outcome::kUnavailable;
   std::string message =
-      {};  // why it did not succeed: one sentence for an operator; empty for kDone
+      {};  // why the request failed: one sentence for an operator; empty for kDone
   std::uint64_t cluster_id = 0;
   std::uint64_t member_id = 0;
-  std::int64_t revision = 0;  // of the store, when etcd executed the request
+  std::int64_t revision = 0;  // the store's revision when etcd executed the request
 };
 
-// kDone or kRefused mean that etcd executed the transaction. `found` has what the Gets of the
-// executed branch returned, in their order.
+// kDone and kRefused mean that etcd executed the transaction. `found` has the results of the Gets
+// in the executed branch, in their order.
 struct TxnAnswer : Answer {
   std::vector<KeyValue> found = {};
 };
 
 struct RangeAnswer : Answer {
   std::vector<KeyValue> found = {};
-  bool more = false;       // the limit cut it off
-  std::int64_t count = 0;  // of all keys in the range, whatever the limit
+  bool more = false;       // there are more keys than the limit allowed
+  std::int64_t count = 0;  // the number of all keys in the range, regardless of the limit
 };
 
 struct LeaseAnswer : Answer {
   std::int64_t id = 0;
-  std::int64_t ttl_s = 0;  // until it expires, unless it is renewed
+  std::int64_t ttl_s = 0;  // the time until the lease expires, unless it is renewed
 };
 
 struct StatusAnswer : Answer {
   std::string version = {};
-  std::int64_t size_bytes = 0;         // of the database file
-  std::int64_t size_in_use_bytes = 0;  // of what compaction and deletion have left in it
+  std::int64_t size_bytes = 0;         // the size of the database file
+  std::int64_t size_in_use_bytes = 0;  // without the space that compaction and deletion freed in it
   std::uint64_t leader = 0;            // a member's id; 0: this member knows no leader
   std::uint64_t raft_term = 0;
   bool is_learner = false;
 };
 
-// A change that a watch reports. Of a deleted key, `kv` has the key and the revision of the
-// deletion.
+// A change that a watch reports. If the key was deleted, `kv` has only the key and the revision of
+// the deletion.
 struct WatchEvent {
   enum class Kind : std::uint8_t { kPut, kDelete };
 

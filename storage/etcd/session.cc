@@ -39,13 +39,13 @@ Session::Tried Session::Prepare(Endpoint& endpoint, milliseconds time,
     if (login.verdict != kDone) return login;
   }
   Tried tried = TryOnce(endpoint, true, time, [](Endpoint&, grpc::ClientContext&) {
-    return grpc::Status::OK;  // only the connection is needed
+    return grpc::Status::OK;  // there is nothing to send: only the connection is needed
   });
   Complete(context, true);
   return tried;
 }
 
-// A failed login sends nothing of the request itself, so its outcome is never kUnknown.
+// If the login fails, the request itself is not sent, so the outcome is never kUnknown.
 Session::Tried Session::LogIn(Endpoint& endpoint, milliseconds time) {
   etcdserverpb::AuthenticateRequest request;
   request.set_name(user_);

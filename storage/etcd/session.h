@@ -1,4 +1,4 @@
-// Attempts at one endpoint, with the login that they need.
+// Makes attempts at an endpoint, including the login that they need.
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,8 @@
 
 namespace fairlock::storage::etcd {
 
-// Logs in when the first attempt needs it, and again when etcd no longer knows the token. Does
-// nothing of that if the options name no user. Not thread-safe.
+// Logs in when the first attempt needs it, and again when etcd no longer knows the token. Does not
+// log in if the options name no user. Not thread-safe.
 class Session {
  public:
   using Attempt = std::function<grpc::Status(Endpoint&, grpc::ClientContext&)>;
@@ -23,15 +23,15 @@ class Session {
 
   explicit Session(const EtcdOptions& options);
 
-  // Each step, such as connecting and logging in, has `time`. With `needs_leader`, a member without
-  // a leader refuses the request at once.
+  // Each step, such as connecting or logging in, may take up to `time`. With `needs_leader`, a
+  // member without a leader refuses the request at once.
   Tried Try(Endpoint& endpoint, bool needs_leader, std::chrono::milliseconds time,
             const Attempt& attempt);
 
   // For a stream: connects and logs in, then completes the context.
   Tried Prepare(Endpoint& endpoint, std::chrono::milliseconds time, grpc::ClientContext& context);
 
-  // The next attempt logs in.
+  // Makes the next attempt log in again.
   void ForgetToken() { is_login_needed_ = !user_.empty(); }
 
  private:
@@ -46,7 +46,7 @@ class Session {
   bool is_login_needed_;
 };
 
-// A sentence for an operator: which endpoint, and what happened.
+// A sentence for an operator that names the endpoint and says what happened.
 std::string MessageOf(const Endpoint& endpoint, std::string_view text);
 
 }  // namespace fairlock::storage::etcd

@@ -1,4 +1,4 @@
-// Which events of a watch have been delivered, over all its streams.
+// Keeps track of which events of a watch have been delivered, across all its streams.
 #pragma once
 
 #include <etcd.pb.h>
@@ -14,16 +14,17 @@ namespace fairlock::storage::etcd {
 // within a revision; the events of a revision that may be incomplete are held back.
 class WatchCursor {
  public:
-  // `revision`: the first that is wanted; 0: the first after the watch has begun.
+  // `revision` is the first one to deliver; 0: the first one after the watch has begun.
   explicit WatchCursor(std::int64_t revision) : next_(revision) {}
 
   // The events of a response that can be delivered now.
   std::vector<WatchEvent> Take(etcdserverpb::WatchResponse&& response);
 
-  // Where a new stream continues; 0: no stream has begun.
+  // The revision from which a new stream continues; 0: no stream has begun.
   std::int64_t next_revision() const { return next_; }
 
-  // A new stream sends again what was held back.
+  // Call this when a new stream begins. Drops the events that were held back, because the new
+  // stream sends them again.
   void BeginStream() { held_back_.clear(); }
 
  private:

@@ -21,7 +21,7 @@ WatchStream::~WatchStream() {
 void* WatchStream::Tag(Operation operation) {
   in_flight_ |= operation;
   return reinterpret_cast<void*>(
-      operation);  // NOLINT(performance-no-int-to-ptr): a tag, no address
+      operation);  // NOLINT(performance-no-int-to-ptr): a tag, not an address
 }
 
 void WatchStream::Begin(etcdserverpb::Watch::StubInterface& watch,

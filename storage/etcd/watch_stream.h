@@ -10,7 +10,7 @@
 
 namespace fairlock::storage::etcd {
 
-// All functions except Cancel belong to one thread, which does the work of the connection too.
+// One thread must call all functions except Cancel. It also does the work of the connection.
 class WatchStream {
  public:
   enum class Read : std::uint8_t { kResponse, kSilence, kEnd };
@@ -20,24 +20,24 @@ class WatchStream {
   WatchStream& operator=(const WatchStream&) = delete;
   ~WatchStream();
 
-  // For the token and other metadata, before Begin.
+  // The context to which the token and other metadata can be added before Begin.
   grpc::ClientContext& context() { return context_; }
 
   void Begin(etcdserverpb::Watch::StubInterface& watch,
              const etcdserverpb::WatchCreateRequest& request);
   void RequestProgress();
 
-  // Waits for the next response. kSilence: none came in time; a later call continues to wait.
+  // Waits for the next response. kSilence: none arrived in time; a later call continues to wait.
   Read Next(std::chrono::milliseconds time, etcdserverpb::WatchResponse& response);
 
-  // After kEnd: why.
+  // Call this after kEnd. Returns the reason why the stream ended.
   grpc::Status Finish();
 
   // Ends the stream soon. Thread-safe.
   void Cancel() { context_.TryCancel(); }
 
  private:
-  // One operation of each kind is in flight at most; its bit is its tag as well.
+  // At most one operation of each kind is in progress. Its bit also serves as its tag.
   enum Operation : std::uintptr_t { kStart = 1, kWrite = 2, kRead = 4, kFinish = 8 };
 
   void* Tag(Operation operation);

@@ -18,11 +18,11 @@ namespace fairlock::storage {
 inline constexpr std::size_t kDamagesMax = 1'000;  // limit for the list; all are counted
 
 struct DataReport {
-  std::vector<std::string> damages;  // each names a record or file
+  std::vector<std::string> damages;  // each entry names a record or file
   std::uint64_t damages_found = 0;
-  std::uint64_t generation = 0;  // of the current snapshot
+  std::uint64_t generation = 0;  // the generation of the current snapshot
   std::uint64_t slices = 0;
-  std::uint64_t first_batch = 0;  // after the snapshot; 0: no batch
+  std::uint64_t first_batch = 0;  // the first one after the snapshot; 0: no batch
   std::uint64_t last_batch = 0;
   std::uint64_t leftovers = 0;          // records that do not belong to the state; harmless
   std::array<std::uint64_t, 6> rows{};  // rows of the state, by RowKind
@@ -32,17 +32,17 @@ struct DataReport {
   std::uint64_t rows_of(RowKind kind) const { return rows[static_cast<std::size_t>(kind)]; }
 };
 
-// Takes all records of a log, as a store loads them, and reports what they contain. Continues after
-// damage: each record is checked against the checksum that the record before it stores, even if
-// that record is damaged.
+// Receives all records of a log, as a store loads them, and reports what they contain. Continues
+// after damage: each record is checked against the checksum that the record before it stores, even
+// if that record is damaged.
 class Examination final : public RecordSink {
  public:
   explicit Examination(DataReport& report) : report_(report) {}
 
   Status Take(const StoredRecord& record) override;
-  // Lists the damage that the status describes; ok: none.
+  // Adds the damage that the status describes to the list; ok: adds nothing.
   void AddDamage(const Status& status);
-  // To be called after the last record. `log_id`: the log that this must be, if that is known.
+  // Call this after the last record. `log_id` is the ID that the log must have, if that is known.
   void Finish(const std::optional<LogId>& log_id);
 
  private:

@@ -1,4 +1,4 @@
-// The thread that syncs unsynced writes in the background.
+// A thread that syncs writes in the background.
 #pragma once
 
 #include <atomic>

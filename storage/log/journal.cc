@@ -197,7 +197,7 @@ void Journal::Run() {
     }
     Recycle(items);
   }
-  // The flusher may have been stopped during its pause, so unsynced writes are synced here.
+  // The flusher may be stopped during its pause, so unsynced writes are synced here.
   if (flusher_ != nullptr) flusher_->Stop();
   if (durable_.load() == completed_.load() || has_failed_.load()) return;
   const Status status = store_.Sync();
@@ -296,7 +296,7 @@ Status Journal::WriteRecords() {
   } else if (flusher_ != nullptr) {
     flusher_->NotifyWritten(newest);
   }
-  // Stored last: a thread that sees a batch complete also sees its durability.
+  // Stored last, so that a thread that sees a batch as complete also sees its durability.
   completed_.store(newest);
   return status;
 }

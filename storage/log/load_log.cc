@@ -54,7 +54,7 @@ Status LogReader::TakeHeading(const StoredRecord& record) {
 
 Status LogReader::TakeSlice(const StoredRecord& record) {
   generation_max_ = std::max(generation_max_, record.generation);
-  // Slices of other generations are remains of unfinished snapshots, or of one that is being
+  // Slices of other generations belong to unfinished snapshots, including one that is being
   // written.
   if (!heading_ || record.generation != heading_->generation) return {};
   if (record.number != slices_) return MissingRecord(RecordKind::kSlice, slices_);

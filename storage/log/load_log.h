@@ -26,24 +26,24 @@ class ChangeSink {
 struct LogEnd {
   LogId log_id{};
   std::uint64_t next_batch = 1;
-  std::uint64_t checksum = 0;         // of the last batch; the next batch is sealed with it
-  std::uint64_t next_generation = 1;  // above every generation that has any record
-  std::uint64_t batches = 0;          // number of batches read
+  std::uint64_t checksum = 0;         // that of the last batch; the next batch is sealed with it
+  std::uint64_t next_generation = 1;  // higher than every generation of which a record exists
+  std::uint64_t batches = 0;          // the number of batches read
   std::uint64_t batch_bytes = 0;
   std::uint64_t slice_bytes = 0;
 };
 
-// Takes the records of a log in the order in which Store::Load passes them on, then the records
-// that are appended later. So a log that was loaded can be followed until a snapshot replaces its
-// heading: then a new reader must begin with the new heading. After the first status other than ok
-// only the destructor may be called.
+// Receives the records of a log in the order in which Store::Load passes them on, and then the
+// records that are appended later. So it can follow a log that it has loaded. When a snapshot
+// replaces the heading, a new reader must start with the new heading. After the first status other
+// than ok, only the destructor may be called.
 class LogReader final : public RecordSink {
  public:
   // `sink` must outlive the reader.
   explicit LogReader(ChangeSink& sink) : sink_(sink) {}
 
   Status Take(const StoredRecord& record) override;
-  // The end of what was taken. An error says which record is missing.
+  // The end of the log according to the records received. An error says which record is missing.
   Result<LogEnd> End() const;
 
  private:
@@ -64,11 +64,11 @@ class LogReader final : public RecordSink {
 // Writes the heading of a new log into an empty store.
 Status BeginLog(Store& store, const LogId& log_id);
 
-// Passes on the changes of the snapshot and then of all later batches, in order. An error names the
-// first record that is damaged, missing, or does not follow the one before.
+// Passes on the changes of the snapshot and then those of all later batches, in order. An error
+// names the first record that is damaged or missing, or does not follow the record before it.
 Result<LogEnd> LoadLog(Store& store, ChangeSink& sink);
 
-// Collects the rows that remain after all changes are applied.
+// Collects the rows that remain after all changes have been applied.
 class RowTable final : public ChangeSink {
  public:
   using Name = std::pair<RowKind, std::string>;

@@ -1,4 +1,4 @@
-// Where a log is kept, apart from its records: a data folder, for example.
+// The place where a log is kept, such as a data folder, apart from the records in it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace fairlock::storage {
 
-// Used by one thread; the store has its own rules.
+// Used by one thread; for the store, see its own thread rules.
 class LogHome {
  public:
   LogHome() = default;
@@ -19,16 +19,17 @@ class LogHome {
   virtual ~LogHome() = default;
 
   virtual Store& store() = 0;
-  // Of the log that was loaded.
+  // The end of the log that was loaded.
   virtual const LogEnd& end() const = 0;
 
-  // Another process may have continued from the same state, so tokens must start higher.
+  // Whether another process may have continued from the same state, so that tokens must start
+  // higher.
   virtual bool is_copy() const = 0;
-  // Must be called once, when the first token ceiling is durable.
+  // Call this once, when the first token ceiling is durable.
   virtual Status Settle() = 0;
-  // Fails if what is written no longer goes to where the next start would read it. Cheap.
+  // Fails if the next start would not find what is being written. Cheap.
   virtual Status Check() = 0;
-  // How much can still be written; none: unknown.
+  // The number of bytes that can still be written; none: unknown.
   virtual std::optional<std::uint64_t> FreeBytes() const = 0;
 };
 

@@ -1,5 +1,5 @@
-// The interface to where records are stored: a log that can be loaded, appended to, and shortened
-// by snapshots.
+// The interface of a store for records: a log that can be loaded, appended to, and shortened by
+// snapshots.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct StoredRecord {
 // Which failures an appended record must survive.
 enum class Durability : std::uint8_t {
   kProcess,  // the end of this process
-  kMachine,  // the failure of this machine: the record is on a medium that survives a loss of power
+  kMachine,  // the failure of this machine: the record is on storage that survives a loss of power
 };
 
 class RecordSink {
@@ -40,8 +40,8 @@ class RecordSink {
 // that does nothing.
 //
 // One thread at a time calls Load and then Append; another thread may call Sync during an append.
-// All of them block. After the first status other than ok only the destructor may be called: only a
-// new store that loads the data can know what was stored. kDeposed means that another process has
+// All of them block. After the first status other than ok, only the destructor may be called: to
+// find out what was stored, a new store must load the data. kDeposed means that another process has
 // taken over and nothing was appended.
 class Store {
  public:
@@ -50,11 +50,11 @@ class Store {
   Store& operator=(const Store&) = delete;
   virtual ~Store() = default;
 
-  // Loads everything: headings, slices by generation and number, batches by number.
+  // Loads everything in this order: headings, slices by generation and number, batches by number.
   virtual Status Load(RecordSink& sink) = 0;
 
-  // Appends all of the records or none. A crash preserves the order of appends: it loses only the
-  // last ones.
+  // Appends all of the records or none. A crash can lose only the last appends, never one before an
+  // append that survives.
   virtual Status Append(std::span<const StoredRecord> records, Durability durability) = 0;
 
   // Appends the heading of a complete snapshot and atomically removes the records that it replaces:

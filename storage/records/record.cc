@@ -64,7 +64,7 @@ Result<RecordReader> RecordReader::Open(std::string_view bytes, RecordKind kind,
   if (bytes.size() < kRecordHeaderBytes + kRecordSealBytes) {
     return Damaged(reader.name_ + " is truncated to " + std::to_string(bytes.size()) + " bytes");
   }
-  // Checks the version first: the layout of other versions is unknown.
+  // Checks the version first, because the layout of other versions is unknown.
   const auto version = static_cast<std::uint8_t>(bytes[0]);
   if (version != kFormatVersion) {
     return Damaged(reader.name_ + " has format version " + std::to_string(version) +

@@ -1,4 +1,4 @@
-// The format of all stored data: a record of changes to rows, sealed by a checksum.
+// The format of all stored data: records of changes to rows, each sealed by a checksum.
 //
 // docs/STORAGE_FORMAT.md describes it byte by byte.
 #pragma once
@@ -20,7 +20,7 @@ inline constexpr std::size_t kRecordSealBytes = 8;
 enum class RecordKind : std::uint8_t {
   kBatch = 'b',    // the changes of one turn; numbered in the order of all batches
   kSlice = 's',    // a part of a snapshot; numbered in the order of its slices
-  kHeading = 'h',  // defines which records a snapshot consists of; its number is the generation
+  kHeading = 'h',  // defines the records that a snapshot consists of; its number is the generation
 };
 
 // The type of a row. A row is a key and a value, both opaque here; rows.h defines them.
@@ -35,7 +35,7 @@ enum class RowKind : std::uint8_t {
 // Added to a kind to mark the row as deleted.
 inline constexpr std::uint8_t kDeletionBit = 0x80;
 
-// The limit for a key and for a value.
+// The size limit for a key, and for a value.
 inline constexpr std::size_t kRowBytesMax = std::size_t{1} << 20;
 
 // One change: the row gets this value, or is deleted. The views point into the record.
@@ -60,18 +60,18 @@ class RecordWriter {
   void Delete(RowKind kind, std::string_view key);
 
   // For encoders that write a change themselves: returns space for `bytes_max` bytes after the
-  // current content. Nothing else may be called between Begin and End.
+  // current content. No other function may be called between BeginChange and EndChange.
   char* BeginChange(std::size_t bytes_max) { return bytes_.Reserve(bytes_max); }
   void EndChange(const char* end) {
     bytes_.SetEnd(end);
     ++changes_;
   }
 
-  // For the fixed content of a heading.
+  // Appends bytes as they are. Used for the fixed content of a heading.
   void AppendRaw(std::string_view bytes);
 
   // Writes the header and the checksum, which covers all bytes before it and `previous`, the
-  // checksum of the record before. Nothing may be added until Clear.
+  // checksum of the previous record. Nothing may be added until Clear.
   std::string_view Seal(RecordKind kind, std::uint64_t number, std::uint64_t previous);
   std::uint64_t checksum() const { return checksum_; }  // set by the last Seal
 
@@ -109,10 +109,10 @@ class RecordReader {
   Status status_;
 };
 
-// The name of a record in messages: "batch 17", "slice 3", "snapshot 2".
+// The name of a record in messages, such as "batch 17", "slice 3" or "snapshot 2".
 std::string RecordName(RecordKind kind, std::uint64_t number);
 
-// The initial checksum for a chain: of a snapshot's slices, or of the batches of a new log.
+// The initial checksum for the chain of a snapshot's slices, or of the batches of a new log.
 std::uint64_t ChainStart(std::string_view log_id, std::uint64_t generation);
 
 }  // namespace fairlock::storage

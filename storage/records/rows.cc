@@ -11,8 +11,8 @@
 namespace fairlock::storage {
 namespace {
 
-// The flags of a hold or a place: boolean values, and which optional parts follow. An unknown bit
-// means that a later version wrote the row, so bits are only ever added.
+// The flags of a hold or a place: boolean values, and bits that say which optional parts follow. An
+// unknown bit means that a later version wrote the row, so a bit must never get another meaning.
 enum ClaimFlag : std::uint64_t {
   kShared = 1U << 0,
   kRedisWay = 1U << 1,
@@ -34,8 +34,8 @@ constexpr std::uint64_t kHoldFlags = kClaimFlags & ~std::uint64_t{kKeep | kWait}
 constexpr std::uint64_t kPlaceFlags = kClaimFlags & ~std::uint64_t{kRemaining};
 
 // Calls `part` for each optional part of a rows::Hold or rows::Place, in the order of the bits,
-// which is the order of the parts in the encoding: with the flag, the value, and the value that
-// means that the part is absent. A new option is one line here.
+// which is also the order of the parts in the encoding. The arguments are the flag, the value, and
+// the value that means that the part is absent. A new option is one line here.
 template <typename Row, typename Part>
 void ForEachPart(Row& row, Part&& part) {
   auto& claim = row.claim;
@@ -73,7 +73,8 @@ std::uint64_t FlagsOf(const Row& row) {
   return flags;
 }
 
-// An upper bound for the encoded size of the claim: every number counts with its maximum length.
+// An upper bound on the encoded size of the claim, which assumes the maximum length for each
+// number.
 std::size_t BytesMax(const rows::Claim& claim) {
   std::size_t bytes = 16 * kVarintBytesMax + claim.owner.size() + claim.label.size();
   if (claim.meta) bytes += claim.meta->size();
@@ -125,7 +126,8 @@ void ReadPart(ByteReader& bytes, rows::DurationMs& duration_ms) {
 void ReadPart(ByteReader& bytes, std::string_view& text) { text = bytes.String(); }
 void ReadPart(ByteReader& bytes, std::vector<std::string_view>& keys) {
   const std::uint64_t count = bytes.Varint();
-  // Each key takes at least two bytes, so a damaged count does not reserve much memory.
+  // Each key takes at least two bytes. This check prevents a damaged count from reserving much
+  // memory.
   if (count > bytes.rest_bytes()) return bytes.Fail();
   for (std::uint64_t i = 0; i < count && bytes.ok(); ++i) {
     keys.push_back(bytes.String());
@@ -151,7 +153,7 @@ void ReadClaim(ByteReader& bytes, std::uint64_t known_flags, Row& row) {
     value = absent;
     if ((flags & flag) == 0 || !bytes.ok()) return;
     ReadPart(bytes, value);
-    // A part with the value that means "absent" is not what PutRow writes.
+    // PutRow never writes a part with the value that means "absent".
     if (value == absent) bytes.Fail();
   });
 }
@@ -170,8 +172,8 @@ char* WriteHoldId(char* to, const rows::HoldId& id) {
   return WriteBytes(WriteVarint(to, id.token), id.key);
 }
 
-// Writes a value with `write`, and its length in front of it. The length gets one byte at first; a
-// value of 128 bytes or more is moved to make space for a longer length.
+// Writes a value with `write`, and its length in front of it. One byte is reserved for the length;
+// a value of 128 bytes or more is then moved to make space for a longer length.
 template <typename Write>
 char* WriteValue(char* to, const Write& write) {
   char* const value = to + 1;

@@ -1,4 +1,4 @@
-// The encoding of rows: of the state of locks (rows/lock_rows.h), and of what else a log contains.
+// The encoding of rows: those of the state of locks (rows/lock_rows.h), and the others in a log.
 //
 // Durations are in milliseconds. All views in a decoded row point into the bytes that it was
 // decoded from.
@@ -31,14 +31,14 @@ struct LimitRow {
   std::optional<std::uint64_t> remaining_ms;
   std::uint64_t set_at_unix_ms = 0;  // for display only
   std::string_view set_by;
-  std::string_view set_from;  // client address
+  std::string_view set_from;  // the address of the client that set it
   std::string_view reason;
 
   friend bool operator==(const LimitRow&, const LimitRow&) = default;
 };
 
 enum class MetaName : std::uint8_t {
-  kTokenCeiling = 1,  // number: no token at or above it was ever granted
+  kTokenCeiling = 1,  // number: every token that was ever granted is below this
   kLastRun = 2,       // text: the boot ID of the machine; number: the kLastRun flags
 };
 
@@ -46,7 +46,7 @@ enum class MetaName : std::uint8_t {
 inline constexpr std::uint64_t kLastRunStoppedCleanly = 1;
 inline constexpr std::uint64_t kLastRunPersistedLocks = 2;  // its durability was not `none`
 inline constexpr std::uint64_t kLastRunSynced = 4;          // its durability was `sync`
-// Leases may have been lost before that run, and its start_delay had not ended.
+// Leases may have been lost before that run, and its start delay had not ended.
 inline constexpr std::uint64_t kLastRunDelayedGrants = 8;
 
 struct MetaRow {

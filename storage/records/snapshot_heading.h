@@ -1,5 +1,5 @@
-// The heading of a snapshot: it defines which records make up the state. One heading is valid at a
-// time.
+// The heading of a snapshot, which defines the records that make up the state. Only one heading is
+// valid at a time.
 #pragma once
 
 #include <array>
@@ -23,14 +23,14 @@ struct SnapshotHeading {
   std::uint64_t slices = 0;
   std::uint64_t last_slice_checksum = 0;  // ChainStart(log_id, generation) if there are no slices
   std::uint64_t first_batch = 1;
-  std::uint64_t checksum_before = 0;  // checksum of the batch before the first one
+  std::uint64_t checksum_before = 0;  // the checksum of the batch before `first_batch`
 
   friend bool operator==(const SnapshotHeading&, const SnapshotHeading&) = default;
 };
 
 SnapshotHeading HeadingOfNewLog(const LogId& log_id);
 
-// Replaces the content of `writer` by the sealed heading; the result points into the writer.
+// Replaces the content of `writer` with the sealed heading; the result points into the writer.
 std::string_view EncodeHeading(const SnapshotHeading& heading, RecordWriter& writer);
 Result<SnapshotHeading> DecodeHeading(std::string_view bytes, std::uint64_t generation);
 

@@ -1,4 +1,5 @@
-// Which tokens may be granted: those below a ceiling that is on disk before it is needed.
+// Determines which tokens may be granted: those below a ceiling that is made durable before it is
+// needed.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +19,20 @@ struct TokenStart {
   bool is_copy = false;
 };
 
-// The larger of the stored ceiling and the seconds (with their fraction) times 2^20, at least 1 and
-// at most 2^52. So the clock can only raise it, and a directory that was lost, copied or rolled
-// back repeats no token, unless the clock also went back or more than 2^20 tokens per second were
-// granted.
+// Returns the larger of the stored ceiling and the seconds (including the fraction) times 2^20, at
+// least 1 and at most 2^52. So the clock can only raise it, and no token is granted twice after a
+// directory was lost, copied or rolled back, unless the clock also went back or more than 2^20
+// tokens per second were granted.
 std::uint64_t FirstToken(const TokenStart& start);
 
-// Decides when the next block must be reserved: early enough that no grant waits for it.
+// Decides when the next block must be reserved, which is early enough that no grant has to wait for
+// it.
 //
 // To reserve a block, write a token ceiling of `next_ceiling()` durably, then call Reserved. No
 // token at or above `ceiling()` may be granted. For use by the loop thread only.
 class TokenBlocks {
  public:
-  // Starts with nothing reserved.
+  // No block is reserved at first.
   explicit TokenBlocks(std::uint64_t first_token) : ceiling_(first_token) {}
 
   std::uint64_t ceiling() const { return ceiling_; }

@@ -1,4 +1,4 @@
-// The beat: the one value in etcd that decides who leads a partition.
+// The beat: the value in etcd that decides which node leads a partition.
 #pragma once
 
 #include <array>
@@ -10,14 +10,14 @@
 
 namespace fairlock::storage::replicated {
 
-// Identifies one run of one process: 16 random bytes. Two processes never share it, so a beat that
-// this process wrote cannot be mistaken for that of another one.
+// Identifies one run of one process: 16 random bytes. No two processes have the same ID, so a beat
+// that this process wrote cannot be mistaken for that of another one.
 using RunId = std::array<char, 16>;
 
 RunId NewRunId();
 
-// Every write of a leader replaces the beat, so the beat names the newest write. `sequence` rises
-// by one with each write and continues through take-overs; it shows whether etcd was restored from
+// Every write of a leader replaces the beat, so the beat identifies the newest write. `sequence`
+// increases by one with each write, also across take-overs. If it goes back, etcd was restored from
 // an older backup.
 struct Beat {
   enum class State : std::uint8_t {
@@ -25,27 +25,28 @@ struct Beat {
     kHandedOver = 2,  // the leader has written everything and named a successor
   };
 
-  std::uint64_t epoch = 0;  // rises by one with each take-over
-  RunId run{};              // of the leader
+  std::uint64_t epoch = 0;  // increases by one with each take-over
+  RunId run{};              // the leader's run
   std::uint64_t sequence = 0;
   std::uint64_t next_frame = 1;
   State state = State::kLeading;
   std::string leader = {};  // the name of the leader's node
-  // Where clients and standbys reach the leader: host:port. Port 0: not without TLS.
+  // The address at which clients and standbys reach the leader, as host:port. Port 0: only with
+  // TLS.
   std::string address = {};
-  std::uint16_t tls_port = 0;  // at the same host; 0: none
+  std::uint16_t tls_port = 0;  // on the same host; 0: none
   std::string successor = {};  // with kHandedOver: the name of a node; empty: any
 
   friend bool operator==(const Beat&, const Beat&) = default;
 };
 
-// Of one register: whether `one` was written before `other`.
+// Whether `one` was written before `other`, if both come from the same etcd key.
 bool IsBefore(const Beat& one, const Beat& other);
 
 std::string EncodeBeat(const Beat& beat);
 Result<Beat> DecodeBeat(std::string_view bytes);
 
-// A beat as etcd has it. Revision 0: the key does not exist.
+// A beat as it was read from etcd. Revision 0: the key does not exist.
 struct SeenBeat {
   std::int64_t revision = 0;  // the MOD revision of the key
   std::string value;

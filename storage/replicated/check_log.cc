@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kCheckCallTimeout{5'000};
 constexpr std::int64_t kFramesPerRead = 16;
-// A leader that compacts meanwhile makes an attempt fail.
+// An attempt fails if a leader compacts etcd's history in the meantime.
 constexpr int kCheckAttemptsMax = 10;
 
-// One attempt, at one revision.
+// One attempt to read the log, at one revision.
 class LogCheck final : public RecordSink {
  public:
   LogCheck(etcd::EtcdClient& client, const PartitionKeys& keys)
@@ -39,7 +39,8 @@ class LogCheck final : public RecordSink {
   bool was_compacted() const { return was_compacted_; }
   LogReport& report() { return report_; }
 
-  // In the log the slices of a snapshot lie between batches, which must follow them.
+  // In the log, the slices of a snapshot lie between batches, but Examination must get the batches
+  // after all slices.
   Status Take(const StoredRecord& record) override {
     if (record.kind != RecordKind::kBatch) return examination_.Take(record);
     batches_.push_back({record.number, std::string(record.bytes)});
@@ -78,7 +79,7 @@ class LogCheck final : public RecordSink {
     auto answer = Read({.key = keys_.heading, .range_end = {}, .revision = report_.revision});
     if (!answer.ok()) return answer.status();
     next_frame_ = report_.beat.beat.next_frame;
-    if (answer->found.empty()) return {};  // Finish lists it
+    if (answer->found.empty()) return {};  // Finish lists this as damage
     ByteReader bytes(answer->found.front().value);
     const auto first_frame = bytes.Fixed<std::uint64_t>();
     StoredRecord heading;

@@ -10,8 +10,8 @@
 namespace fairlock::storage::replicated {
 
 struct LogReport {
-  SeenBeat beat;              // it does not exist if no node ever led
-  std::int64_t revision = 0;  // of etcd, at which everything was read
+  SeenBeat beat;              // the key does not exist if no node ever led
+  std::int64_t revision = 0;  // the revision of etcd at which everything was read
   std::uint64_t frames = 0;
   std::uint64_t frame_bytes = 0;
   DataReport data;

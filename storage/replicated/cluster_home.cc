@@ -7,7 +7,8 @@ namespace fairlock::storage::replicated {
 
 namespace {
 
-// Well below the silence that makes a standby doubt.
+// The interval of beats while loading: much shorter than the silence that makes a standby doubt the
+// leader.
 constexpr std::chrono::milliseconds kBeatWhileLoading{250};
 
 std::string PrefixOf(const ClusterOptions& options) { return FleetPrefix(options.fleet); }
@@ -57,7 +58,7 @@ Status ClusterHome::AwaitLeadership(NewSink new_sink) {
 
 Status ClusterHome::BeginLogIfNew() {
   epoch_ = writer_.committed().beat.epoch;
-  // Before the first heading there is no frame either, so the log begins with this leader.
+  // Before the first heading, there is no frame either, so the log begins with this leader.
   if (writer_.committed().beat.next_frame != 1) return {};
   auto heading = store_.HasHeading();
   if (!heading.ok()) return heading.status();

@@ -8,7 +8,7 @@ namespace fairlock::storage::replicated {
 namespace {
 
 constexpr std::int64_t kNodesReadMax = 256;
-// Written once, by the first node of a fleet.
+// The description of the fleet, which the first node writes once.
 constexpr std::string_view kFleetValue = R"({"format":1,"partitions":1})";
 
 std::string FailureOf(const etcd::Answer& answer) {
@@ -79,7 +79,7 @@ void FleetObserver::Run() {
   if (state_.lease != 0) client_->RevokeLease(state_.lease, kFarewellTimeout);
 }
 
-// False: the observer is being destroyed.
+// Waits for the next round. False: the observer is being destroyed.
 bool FleetObserver::Pause() {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, options_.round, [this] { return is_stopped_ || is_woken_; });
@@ -92,7 +92,7 @@ void FleetObserver::Publish(FleetView view) {
   view_ = std::move(view);
 }
 
-// Creates the description of the fleet, or compares it with what this version can be part of.
+// Creates the description of the fleet, or checks that this version can be part of such a fleet.
 std::string FleetObserver::CheckFleet() {
   if (state_.is_fleet_checked) return "";
   const std::string key = options_.prefix + "fleet";
@@ -135,7 +135,7 @@ std::string FleetObserver::WriteRecord() {
     const auto other = DecodeNode(record.name, found.found.front().value);
     const bool is_own = !other.ok() || other->run == record.run || other->address == record.address;
     if (!is_own) {
-      // The record of a node that is gone disappears with its lease.
+      // The record of a node that is gone will disappear when its lease ends.
       const TimeMs now = options_.now_ms();
       state_.conflict_since = std::min(state_.conflict_since, now);
       const auto patience = std::chrono::milliseconds(options_.lease_ttl + options_.round).count();
@@ -147,7 +147,8 @@ std::string FleetObserver::WriteRecord() {
     }
   }
   etcd::Txn txn;
-  // Unchanged since the read, so that of two nodes with one name only one writes its record.
+  // The record must not have changed since it was read, so that if two nodes have the same name,
+  // only one of them writes its record.
   txn.compares.push_back(
       {.key = key, .revision = found.found.empty() ? 0 : found.found.front().mod_revision});
   txn.then.push_back(etcd::Put{.key = key, .value = EncodeNode(record), .lease = state_.lease});

@@ -1,4 +1,5 @@
-// A thread that describes this node to the fleet, and reads how the others describe themselves.
+// A thread that publishes the record of this node to the fleet, and reads the records of the
+// others.
 #pragma once
 
 #include <chrono>
@@ -16,10 +17,10 @@ namespace fairlock::storage::replicated {
 
 struct FleetObserverOptions {
   etcd::EtcdOptions etcd;
-  std::string prefix;  // of all keys of the fleet
+  std::string prefix;  // the prefix of all keys of the fleet
   std::chrono::seconds lease_ttl{5};
   std::chrono::milliseconds round{1'000};
-  int rounds_per_status = 5;  // how often etcd's members are asked
+  int rounds_per_status = 5;  // etcd's members are asked for their status once in this many rounds
   std::chrono::milliseconds call_timeout{2'000};
   std::function<TimeMs()> now_ms;
   // Called by the observer's thread before and after each round.
@@ -28,10 +29,11 @@ struct FleetObserverOptions {
 };
 
 // Writes the record of this node with a lease, so that it disappears some seconds after the node.
-// Failures change nothing but FleetView::error; the next round tries again.
+// Failures only change FleetView::error; the next round tries again.
 //
-// Refuses a node whose name another running node has: one with another address, since the same
-// address means an earlier process of this node, whose port this process has by now.
+// Refuses this node if another running node has the same name but a different address. If the
+// address is also the same, the record belongs to an earlier process of this node, which must be
+// gone because this process has its port.
 //
 // Thread-safe.
 class FleetObserver {
@@ -45,7 +47,7 @@ class FleetObserver {
   ~FleetObserver();
 
   FleetView View() const;
-  // Begins the next round now, because the record has changed.
+  // Begins the next round at once. Call this when the record has changed.
   void Wake();
 
  private:
@@ -53,7 +55,7 @@ class FleetObserver {
 
   void Run();
   bool Pause();
-  // Each returns why it failed, or an empty text.
+  // Each of these returns the reason why it failed, or an empty string.
   std::string CheckFleet();
   std::string KeepLease();
   std::string WriteRecord();
@@ -63,11 +65,11 @@ class FleetObserver {
 
   const std::unique_ptr<etcd::EtcdClient> client_;
   const FleetObserverOptions options_;
-  // Of the thread alone.
+  // Used only by the thread.
   struct {
     bool is_fleet_checked = false;
     std::int64_t lease = 0;  // 0: none
-    NodeRecord written;      // with that lease
+    NodeRecord written;      // the record that was written with that lease
     TimeMs conflict_since = kNever;
     std::string refusal;
   } state_;

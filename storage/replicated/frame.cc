@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::uint8_t kFrameVersion = 1;
 constexpr std::uint8_t kBegins = 1;     // the first frame of its group
-constexpr std::uint8_t kCompletes = 2;  // the last one
+constexpr std::uint8_t kCompletes = 2;  // the last frame of its group
 constexpr std::size_t kHeaderBytes = 2 + sizeof(std::uint32_t);
 
-// Version, flags, and the checksum of these two and of the content.
+// A frame is the version, the flags, the checksum of these two and of the content, and the content.
 std::string FrameOf(std::uint8_t flags, std::string_view content) {
   std::string frame(kHeaderBytes, '\0');
   frame[0] = static_cast<char>(kFrameVersion);
@@ -92,7 +92,7 @@ Status GroupReader::Add(std::string_view frame, std::string_view name) {
   const auto flags = static_cast<std::uint8_t>(frame[1]);
   begins_ = (flags & kBegins) != 0;
   if (!begins_ && !is_open_) return DamagedFrame(name, "the frames before it are missing");
-  // A group that was not completed is replaced by the next one: its leader ended while writing it.
+  // Drops a group that was not completed, because its leader ended while writing it.
   if (begins_) group_.clear();
   group_.append(content);
   is_complete_ = (flags & kCompletes) != 0;

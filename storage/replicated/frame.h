@@ -1,6 +1,6 @@
 // Frames: the values in etcd that make up the replicated log.
 //
-// Records are written in groups, and a group takes effect as a whole. Its bytes are its records,
+// Records are written in groups, and a group takes effect as a whole. It consists of its records,
 // one after the other; a group that is too large for one value is cut into several frames. The last
 // frame completes the group, so a group whose last frame is missing was never acknowledged.
 #pragma once
@@ -15,24 +15,24 @@
 
 namespace fairlock::storage::replicated {
 
-// Of a whole frame. etcd accepts requests of 1.5 MiB by default.
+// The maximum size of a whole frame. By default, etcd accepts requests of up to 1.5 MiB.
 inline constexpr std::size_t kFrameBytesMax = std::size_t{1} << 20;
 
 // Appends the encoded record to the bytes of a group.
 void AppendRecord(std::string& group, const StoredRecord& record);
 
-// Cuts a group into frames, each with a checksum. A group without records has one frame, without
+// Cuts a group into frames, each with a checksum. A group without records becomes one frame without
 // content.
 std::vector<std::string> FramesOf(std::string_view group,
                                   std::size_t frame_bytes_max = kFrameBytesMax);
 
-// Passes on the records of a group. The status is that of the sink, or kDamaged.
+// Passes on the records of a group. Returns the status of the sink, or kDamaged.
 Status ReadRecords(std::string_view group, RecordSink& sink);
 
-// Puts groups together again from the frames of a log in their order.
+// Reassembles groups from the frames of a log, which must be added in their order.
 class GroupReader {
  public:
-  // Takes the next frame. `name` names it in messages.
+  // Adds the next frame. `name` is its name in messages.
   Status Add(std::string_view frame, std::string_view name);
   // Whether the frame was the first of its group.
   bool begins() const { return begins_; }

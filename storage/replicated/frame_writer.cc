@@ -109,7 +109,8 @@ FrameWriter::Progress FrameWriter::Take(const etcd::TxnAnswer& answer) {
       break;
     case etcd::Outcome::kUnknown:
     case etcd::Outcome::kUnavailable:
-    // The operator can make room, and an earlier attempt may have been committed.
+    // Repeated, because the operator can make space, and an earlier attempt may have been
+    // committed.
     case etcd::Outcome::kNoSpace:
       return Progress::kRepeat;
     case etcd::Outcome::kCompacted:
@@ -118,8 +119,8 @@ FrameWriter::Progress FrameWriter::Take(const etcd::TxnAnswer& answer) {
       return Progress::kFailed;
   }
   is_in_progress_ = false;
-  // An earlier attempt was committed, and its answer was lost: the beat is the one of this write,
-  // which no other run can write.
+  // The beat is that of this write, which no other run can write. So an earlier attempt was
+  // committed, and its answer was lost.
   if (!answer.found.empty() && answer.found.front().value == next_.value) {
     next_.revision = answer.found.front().mod_revision;
     committed_ = next_;

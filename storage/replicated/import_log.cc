@@ -26,7 +26,7 @@ Status RefuseBegun(const std::string& leader) {
                  "; import only into a new cluster_name");
 }
 
-// Becomes the first leader of the fleet.
+// Takes over as the first leader of the fleet.
 Status BeginFleet(etcd::EtcdClient& client, FrameWriter& writer) {
   writer.TakeOver({});
   std::string error;
@@ -47,8 +47,8 @@ Status BeginFleet(etcd::EtcdClient& client, FrameWriter& writer) {
   return Failed("etcd: " + error);
 }
 
-// Refuses a heading or frames that are there although no node ever led, for example after the beat
-// was deleted. BeginFleet judges the beat itself.
+// Refuses if there is a heading or a frame although no node ever led, for example because the beat
+// was deleted. BeginFleet checks the beat itself.
 Status CheckEmpty(etcd::EtcdClient& client, const PartitionKeys& keys) {
   const etcd::RangeAnswer answer = client.Range({.key = keys.prefix,
                                                  .range_end = etcd::EndOfPrefix(keys.prefix),
@@ -56,7 +56,8 @@ Status CheckEmpty(etcd::EtcdClient& client, const PartitionKeys& keys) {
                                                  .keys_only = true},
                                                 kImportCallTimeout);
   if (answer.outcome != etcd::Outcome::kDone) return Failed("etcd: " + answer.message);
-  // The key of the beat is the lowest.
+  // The beat has the lowest key, so if the first key is the beat's, CheckEmpty has nothing to
+  // refuse.
   if (answer.found.empty() || answer.found.front().key == keys.beat) return {};
   return Refused("etcd already has the key " + answer.found.front().key);
 }

@@ -1,4 +1,4 @@
-// Begins the log of a fleet with the rows of another log.
+// Starts the log of a fleet with the rows of another log.
 #pragma once
 
 #include "storage/log/load_log.h"
@@ -7,8 +7,8 @@
 namespace fairlock::storage::replicated {
 
 // Writes the rows as a snapshot and hands over, so that a node takes over at once. Refused if the
-// log of the fleet was begun before, or a node takes over meanwhile. The log is valid only when the
-// last write has succeeded: nodes refuse a log whose import was interrupted.
+// fleet already has a log, or if a node takes over during the import. The log is valid only when
+// the last write has succeeded: nodes refuse a log whose import was interrupted.
 Status ImportLog(const ClusterOptions& options, const RowTable& rows);
 
 }  // namespace fairlock::storage::replicated

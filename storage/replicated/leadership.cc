@@ -25,7 +25,7 @@ void Leadership::SeeBeat(const SeenBeat& seen, TimeMs now) {
 }
 
 void Leadership::CanaryWritten(TimeMs now) {
-  // A beat that came meanwhile is an answer already.
+  // If a beat has arrived in the meantime, the leader is not silent.
   const bool is_silent = doubt_ == Doubt::kNone && now >= heard_at_ + options_.silence_ms;
   if (is_silent) Doubts(Doubt::kLast, now);
 }

@@ -1,4 +1,4 @@
-// The beats of a leader that is still busy with loading.
+// Writes the beats of a leader that is still loading the locks.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,8 @@
 
 namespace fairlock::storage::replicated {
 
-// Beats at a fixed pace on a thread of its own, until End or the first failure. It gives up after
-// kBeatsMax, so that a leader whose loop hangs while it restores the locks is deposed.
+// Beats at a fixed interval on a thread of its own, until End or the first failure. It gives up
+// after kBeatsMax beats, so that a leader whose loop hangs while restoring the locks is deposed.
 class LoadingBeats {
  public:
   static constexpr int kBeatsMax = 1'200;
@@ -22,11 +22,11 @@ class LoadingBeats {
   LoadingBeats& operator=(const LoadingBeats&) = delete;
   ~LoadingBeats() { static_cast<void>(End()); }
 
-  // `beat` is called by the thread. REQUIRES: they were not begun before.
+  // The thread calls `beat`. REQUIRES: Begin was not called before.
   void Begin(std::function<Status()> beat, std::chrono::milliseconds every);
-  // Waits for a beat that is being written. Returns the failure.
+  // Ends the beats. Waits for one that is being written. Returns the failure, if any.
   Status End();
-  // ok: none has failed. Thread-safe.
+  // The failure that ended the beats; ok: none has failed. Thread-safe.
   Status failure() const;
 
  private:

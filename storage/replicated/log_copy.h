@@ -1,4 +1,4 @@
-// What a node has read of the log of a partition, and how it reads the rest.
+// A node's copy of the log of a partition: keeps track of what it has read, and reads the rest.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace fairlock::storage::replicated {
 
-// Returns a sink without any rows, in place of the one that it returned before.
+// Returns a sink without any rows, which replaces the sink that it returned before.
 using NewSink = std::function<ChangeSink&()>;
 
-// It has the beginning of the log up to a frame; its sink has the changes up to there, as LoadLog
-// would have passed them on. It begins anew, with a new sink, when the log has another heading or
-// does not continue what was read.
+// A copy of the log from its beginning up to some frame. Its sink has received the changes up to
+// there, just as LoadLog would have passed them on. The copy starts over, with a new sink, when the
+// log has a different heading or does not continue what was read.
 //
 // Not thread-safe.
 class LogCopy {
@@ -25,18 +25,18 @@ class LogCopy {
   LogCopy(const PartitionKeys& keys, NewSink new_sink)
       : keys_(keys), new_sink_(std::move(new_sink)) {}
 
-  // Reads what is missing. After a failure that is not damage, it has more than before, and
+  // Reads what is missing. After a failure other than damage, it keeps what it has read so far, and
   // continues from there the next time.
   Status CatchUp(const PageReader& pages, const PinnedLog& log);
-  // Takes a frame that was written later. Fails, and begins anew the next time, if it is not the
-  // next one.
+  // Takes a frame that was written later. If it is not the next one, this fails, and the next
+  // CatchUp starts over.
   Status TakeFrame(std::string_view key, std::string_view value);
-  // The next CatchUp begins anew.
+  // Makes the next CatchUp start over.
   void Forget() { log_.reset(); }
 
   // The first frame that it does not have; 0: it has no heading.
   std::uint64_t next_frame() const { return log_ ? log_->reading.next_frame() : 0; }
-  // How often it has begun anew.
+  // How many times it has started over.
   std::uint64_t begun() const { return begun_; }
   Result<LogEnd> End();
   FrameGroups TakeGroups() { return log_ ? log_->reading.TakeGroups() : FrameGroups(); }

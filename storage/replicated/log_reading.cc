@@ -63,7 +63,7 @@ Status LogReading::TakeHeading(const std::string& value) {
   return sink_.Take(heading);
 }
 
-// Passes on the records of one group, and remembers their names.
+// Passes on the records of one group, and records their names.
 class LogReading::Group final : public RecordSink {
  public:
   explicit Group(LogReading& reading) : reading_(reading) {}

@@ -18,19 +18,19 @@
 
 namespace fairlock::storage::replicated {
 
-// What a group of frames contains, for finding the first frame that a snapshot needs.
+// What a group of frames contains. This is used to find the first frame that a snapshot needs.
 struct FrameGroup {
   std::uint64_t first_frame = 0;
-  std::uint64_t newest_batch = 0;      // of this group and all before it
-  std::uint64_t slice_generation = 0;  // of the newest slice in it; 0: none
+  std::uint64_t newest_batch = 0;      // the newest batch in this group and all before it
+  std::uint64_t slice_generation = 0;  // the generation of the newest slice in it; 0: no slice
 };
 
 // The groups since the first frame of the newest snapshot.
 class FrameGroups {
  public:
   void Add(std::uint64_t first_frame, std::span<const StoredRecord> records);
-  // The first frame that the snapshot of this generation needs; `end` if it needs none of these.
-  // Forgets the groups before it.
+  // The first frame that the snapshot of this generation needs; `end` if it needs none of these
+  // groups. Forgets the groups before that frame.
   std::uint64_t FirstFrameOf(std::uint64_t generation, std::uint64_t first_batch,
                              std::uint64_t end);
 
@@ -38,13 +38,14 @@ class FrameGroups {
   std::deque<FrameGroup> groups_;
 };
 
-// The value of the heading's key: the first frame that the snapshot needs, then the heading.
+// The value to store under the heading's key: the first frame that the snapshot needs, then the
+// heading.
 std::string HeadingValue(std::uint64_t first_frame, const StoredRecord& heading);
 
-// Passes on the heading, then the slices of its snapshot, then the batches. In the log the slices
-// lie between the batches, so batches stay in memory until the last slice; from then on every
-// record is passed on as soon as its group is complete. Records of a group that is never completed
-// are not passed on.
+// Passes on the heading, then the slices of its snapshot, then the batches. In the log, the slices
+// lie between the batches, so batches are kept in memory until the last slice has been read; from
+// then on, every record is passed on as soon as its group is complete. Records of a group that is
+// never completed are not passed on.
 class LogReading {
  public:
   // `sink` must outlive the reading.
@@ -57,8 +58,8 @@ class LogReading {
   // Fails if this is not the frame `next_frame`.
   Status TakeFrame(std::string_view key, std::string_view value);
   std::uint64_t next_frame() const { return next_frame_; }
-  // The log ends here: passes on the batches even if a slice is missing, so that the sink can say
-  // so.
+  // Call this at the end of the log. Passes on the batches even if a slice is missing, so that the
+  // sink can report that.
   Status FinishSlices();
 
   FrameGroups TakeGroups() { return std::move(groups_of_log_); }
@@ -77,22 +78,23 @@ class LogReading {
   std::string heading_value_;
   SnapshotHeading heading_;
   std::uint64_t next_frame_ = 0;
-  std::uint64_t slices_ = 0;  // of the heading's snapshot
+  std::uint64_t slices_ = 0;  // the number of slices of the heading's snapshot
   GroupReader groups_;
   std::uint64_t group_begins_at_ = 0;
-  std::vector<Batch> batches_;  // while slices are missing
+  std::vector<Batch> batches_;  // kept while slices are missing
   FrameGroups groups_of_log_;
 };
 
-// The part of a log that is there at one revision of etcd.
+// The part of a log that exists at one revision of etcd.
 struct PinnedLog {
   std::int64_t revision = 0;
-  std::uint64_t end = 1;  // the number after that of the last frame
+  std::uint64_t end = 1;  // the number of the last frame, plus 1
 };
 
 struct PageReader {
   std::function<Result<etcd::RangeAnswer>(const etcd::Get&)> read;
-  std::function<Status()> between = [] { return Status(); };  // two pages
+  // Called between two pages.
+  std::function<Status()> between = [] { return Status(); };
   std::int64_t frames_per_page = 16;
 };
 

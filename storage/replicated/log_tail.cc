@@ -7,7 +7,7 @@ namespace fairlock::storage::replicated {
 
 namespace {
 
-// Reading a damaged log again costs as much as reading a good one.
+// This pause is long, because reading a damaged log again costs as much as reading a good one.
 constexpr std::chrono::milliseconds kPauseAfterDamage{10'000};
 constexpr std::chrono::milliseconds kPauseOfFinish{50};
 
@@ -118,7 +118,8 @@ bool LogTail::Take(const etcd::WatchEvent& event) {
   if (key == keys_.heading) return false;
   if (keys_.FrameNumber(key) == 0) return true;
   if (is_put) return copy_->TakeFrame(key, event.kv.value).ok();
-  // A snapshot deletes frames, and replaces the heading before that in the same transaction.
+  // A snapshot replaces the heading before it deletes frames, in the same transaction. So no
+  // snapshot deleted this frame, and the copy must start over.
   copy_->Forget();
   return false;
 }
@@ -180,7 +181,7 @@ Result<LogEnd> LogTail::Finish(const PinnedLog& log, const std::function<Status(
     for (;;) {
       etcd::RangeAnswer answer = client_->Range(get, options_.call_timeout);
       if (answer.outcome == etcd::Outcome::kDone) return answer;
-      // Only a leader compacts, so there is another one.
+      // Only a leader compacts, so another node leads.
       if (answer.outcome == etcd::Outcome::kCompacted) {
         return Status(StatusCode::kDeposed, answer.message);
       }

@@ -1,4 +1,4 @@
-// Keeps a standby warm: loads the log while another node leads, and follows it.
+// Keeps a standby warm: loads the log while another node leads, and then follows it.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@ namespace fairlock::storage::replicated {
 // How far a standby is behind the leader.
 struct StandbyLag {
   bool is_following = false;  // false: it loads the log, or has lost the watch
-  std::uint64_t frames = 0;   // that are known to be written, and not applied
-  DurationMs ms = 0;          // since it was last in sync; 0: it is
+  std::uint64_t frames = 0;   // the number of frames known to be written but not applied yet
+  DurationMs ms = 0;          // the time since it was last in sync; 0: it is in sync
 
   friend bool operator==(const StandbyLag&, const StandbyLag&) = default;
 };
@@ -32,20 +32,20 @@ struct StandbyLag {
 struct LogTailOptions {
   etcd::EtcdOptions etcd;
   std::chrono::milliseconds call_timeout{1'000};
-  std::chrono::milliseconds pause_min{100};  // after a failure; doubles up to pause_max
+  std::chrono::milliseconds pause_min{100};  // the pause after a failure; doubles up to pause_max
   std::chrono::milliseconds pause_max{2'000};
   std::function<TimeMs()> now_ms;  // thread-safe
-  // Called by the thread of the watch with each beat.
+  // The thread of the watch calls this with each beat.
   std::function<void(const SeenBeat&)> on_beat = [](const SeenBeat&) {};
 };
 
 // Reads the heading and the frames at one revision, then applies the changes after that revision as
-// a watch reports them. When the watch cannot continue, when a frame is not the next one or when a
-// snapshot has replaced the heading, it reads again at a newer revision: all, or only what is
-// missing if what it has is still the beginning of the log.
+// a watch reports them. It reads again at a newer revision if the watch cannot continue, if a frame
+// is not the next one, or if a snapshot has replaced the heading. It then reads only what is
+// missing if what it has is still the beginning of the log, and otherwise everything.
 //
-// A loading thread and the thread of the watch take turns with the copy. Nothing is queued between
-// them and etcd: the watch waits until its changes are applied.
+// A loading thread and the thread of the watch use the copy in turn. Nothing is queued between them
+// and etcd: the watch waits until its changes have been applied.
 class LogTail {
  public:
   // `keys` must outlive the tail.
@@ -55,13 +55,13 @@ class LogTail {
   LogTail& operator=(const LogTail&) = delete;
   ~LogTail() { Stop(); }
 
-  // `new_sink` is called by the loading thread, or by Finish. To be called once.
+  // Starts the threads. The loading thread or Finish calls `new_sink`. Call this only once.
   void Begin(NewSink new_sink);
-  // Ends the threads; what they have read stays. Waits for a call to etcd that is in progress.
+  // Ends the threads, but keeps what they have read. Waits for a call to etcd that is in progress.
   void Stop();
 
-  // After Stop: reads the rest of the log at this revision. `may_continue` is asked again and
-  // again, and its failure ends the reading. Calls to etcd are repeated until they succeed, or
+  // Call this after Stop. Reads the rest of the log at this revision. `may_continue` is called
+  // repeatedly, and its failure ends the reading. Calls to etcd are repeated until they succeed, or
   // until Abandon.
   Result<LogEnd> Finish(const PinnedLog& log, const std::function<Status()>& may_continue);
   FrameGroups TakeGroups() { return copy_->TakeGroups(); }
@@ -72,12 +72,12 @@ class LogTail {
   StandbyLag lag() const;
   // The first frame that it does not have.
   std::uint64_t next_frame() const;
-  // How often it began to read the whole log.
+  // How many times it has started to read the whole log.
   std::uint64_t loads() const;
 
  private:
   void Run();
-  // Returns the revision at which it has read the log.
+  // Reads the log, and returns the revision at which it was read.
   Result<std::int64_t> Load();
   Status Follow(std::int64_t revision);
   void TakeEvents(const std::vector<etcd::WatchEvent>& events);
@@ -102,11 +102,11 @@ class LogTail {
   struct {
     bool has_following_ended = false;
     bool is_following = false;
-    std::uint64_t newest_end = 1;  // of the log, as the newest beat says
+    std::uint64_t newest_end = 1;  // the end of the log according to the newest beat
     std::uint64_t next_frame = 0;
     std::uint64_t loads = 0;
     TimeMs in_sync_at = 0;
-  } state_;  // under the mutex
+  } state_;  // guarded by the mutex
 };
 
 }  // namespace fairlock::storage::replicated

@@ -15,7 +15,7 @@ std::string TextIn(const boost::json::object& object, std::string_view name) {
   return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
 }
 
-// 0 unless it is a number in the range of the type.
+// The number in the object's member `name`; 0 if it is not a number in the range of the type.
 template <typename Number>
 Number NumberIn(const boost::json::object& object, std::string_view name) {
   const boost::json::value* const value = object.if_contains(name);

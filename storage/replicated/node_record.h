@@ -1,4 +1,5 @@
-// What a node writes about itself to etcd, for lists of the fleet. Nothing is decided by it.
+// The record that a node writes about itself to etcd. It is only for display: no decision depends
+// on it.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@ namespace fairlock::storage::replicated {
 
 struct NodeRecord {
   std::string name = {};     // the end of its key
-  std::string run = {};      // hexadecimal digits: a new one for each process
-  std::string address = {};  // where others reach it: host:port
+  std::string run = {};      // hexadecimal digits, different for each process
+  std::string address = {};  // host:port at which others reach it
   std::uint16_t tls_port = 0;
   std::uint16_t sentinel_port = 0;
   std::string version = {};
@@ -25,9 +26,9 @@ struct NodeRecord {
   bool operator==(const NodeRecord&) const = default;
 };
 
-// A JSON object, which `etcdctl get` shows as it is.
+// Encodes the record as a JSON object, which is readable in the output of `etcdctl get`.
 std::string EncodeNode(const NodeRecord& record);
-// Ignores members that it does not know, which a newer version may write.
+// Ignores unknown members, which a newer version may write.
 Result<NodeRecord> DecodeNode(std::string_view name, std::string_view json);
 
 }  // namespace fairlock::storage::replicated

@@ -20,7 +20,7 @@ Status ReplicatedStore::Load(RecordSink& sink) {
                       .end = writer_.committed().beat.next_frame};
   const PartitionKeys& keys = writer_.keys();
   const PageReader pages{.read = [this](const etcd::Get& get) { return Read(get); },
-                         // The standbys must hear this leader during a long load.
+                         // The standbys must hear from this leader during a long load.
                          .between = [this] { return Commit({}); },
                          .frames_per_page = options_.frames_per_read};
   auto heading = ReadHeading(pages, keys, log.revision);
@@ -37,7 +37,8 @@ Status ReplicatedStore::Load(RecordSink& sink) {
 }
 
 Result<bool> ReplicatedStore::HasHeading() {
-  // At the revision of the take-over: another node may have taken over since, and begun the log.
+  // Reads at the revision of the take-over, because another node may have taken over since then and
+  // started the log.
   auto answer = Read(
       {.key = writer_.keys().heading, .range_end = {}, .revision = writer_.committed().revision});
   if (!answer.ok()) return answer.status();
@@ -49,7 +50,7 @@ Result<etcd::RangeAnswer> ReplicatedStore::Read(const etcd::Get& get) {
   for (;;) {
     etcd::RangeAnswer answer = client_.Range(get, options_.call_timeout);
     if (answer.outcome == etcd::Outcome::kDone) return answer;
-    // Only a leader compacts, so there is another one.
+    // Only a leader compacts, so another node leads.
     if (answer.outcome == etcd::Outcome::kCompacted) return Deposed(answer.message);
     if (answer.outcome == etcd::Outcome::kFailed) return Failed(answer.message);
     Status status = Pause(answer.message);
@@ -119,7 +120,7 @@ Status ReplicatedStore::Commit(const GuardedWrite& write) {
   }
 }
 
-// Before the next attempt.
+// Pauses before the next attempt. Fails if there must not be one.
 Status ReplicatedStore::Pause(const std::string& error) {
   {
     const std::lock_guard lock(mutex_);
@@ -137,7 +138,7 @@ std::string ReplicatedStore::LastError() const {
   return last_error_;
 }
 
-// Not by the beats of a load, which reads at the revision of the take-over.
+// Must not be called by the beats during a load, which reads at the revision of the take-over.
 void ReplicatedStore::CompactIfDue() {
   const std::int64_t revision = writer_.committed().revision;
   const bool is_due =
@@ -145,7 +146,7 @@ void ReplicatedStore::CompactIfDue() {
   if (is_due) CompactAt(revision);
 }
 
-// Of no consequence if it fails: the next one discards what this one did not.
+// A failure is harmless: the next compaction discards what this one did not.
 void ReplicatedStore::CompactAt(std::int64_t revision) {
   client_.Compact(revision, options_.call_timeout);
   compacted_revision_ = revision;

@@ -1,4 +1,4 @@
-// The log of one partition in etcd, as the store of its leader's journal.
+// The log of one partition in etcd, as the store for the journal of its leader.
 #pragma once
 
 #include <atomic>
@@ -19,58 +19,58 @@ namespace fairlock::storage::replicated {
 
 struct ReplicatedStoreOptions {
   std::size_t frame_bytes_max = kFrameBytesMax;
-  // How long one call may take over all endpoints, and the pause before the next.
+  // How long one call may take, including all endpoints, and the pause before the next call.
   std::chrono::milliseconds call_timeout{2'000};
   std::chrono::milliseconds pause{50};
-  // History is discarded after this many revisions of etcd, and after each snapshot; 0: never.
+  // etcd's history is discarded every time this many revisions have been added, and after each
+  // snapshot; 0: never.
   std::int64_t compact_every = 20'000;
   std::int64_t frames_per_read = 16;
 };
 
-// Every append is one or more transactions of etcd, each guarded by the beat. An append of no
-// records writes the beat alone: it confirms that this process still led when the append began.
+// Every append is one or more transactions of etcd, each guarded by the beat. An append without
+// records writes only the beat, which confirms that this process still led when the append began.
 //
-// A transaction whose outcome is unknown is repeated until it is known, or until
-// LimitAttempts ends that. kDeposed means that another run has taken over, or that the store gave
-// up.
+// A transaction whose outcome is unknown is repeated until the outcome is known, or until the limit
+// set by LimitAttempts is reached. kDeposed means that another run has taken over, or that the
+// store gave up.
 //
-// Threads: as Store says; LimitAttempts and LastError may be called by any thread.
+// The thread rules of Store apply; any thread may call LimitAttempts and LastError.
 class ReplicatedStore final : public Store {
  public:
-  // `writer` has taken over. Both must outlive the store.
+  // REQUIRES: `writer` has taken over. Both must outlive the store.
   ReplicatedStore(etcd::EtcdClient& client, FrameWriter& writer,
                   const ReplicatedStoreOptions& options);
 
-  // Whether the log was begun. Read at the newest revision.
+  // Whether the log has been started. Reads at the newest revision.
   Result<bool> HasHeading();
 
-  // Reads the log as it was at the take-over, and writes beats meanwhile. A log that does not exist
-  // yet has no records.
+  // Reads the log as it was at the take-over, and writes beats while doing so. A log that does not
+  // exist yet has no records.
   Status Load(RecordSink& sink) override;
-  // Durable in etcd whatever `durability` says.
+  // The records are durable in etcd, regardless of `durability`.
   Status Append(std::span<const StoredRecord> records, Durability durability) override;
   Status Replace(const StoredRecord& heading, std::uint64_t first_batch) override;
   Status Sync() override { return {}; }
 
-  // The log was read elsewhere, up to the take-over.
+  // Call this instead of Load if the log was read elsewhere, up to the take-over.
   void SetGroups(FrameGroups groups) { groups_ = std::move(groups); }
 
-  // Writes beats on a thread of their own until the next Append, Replace or HandOver, or until
-  // EndBeats: nothing else may write meanwhile.
+  // Writes beats on a separate thread until the next Append, Replace or HandOver, or until
+  // EndBeats. Nothing else may write during that time.
   void BeginBeats(std::chrono::milliseconds every);
-  // Why no more beats are written; ok while they are. Thread-safe.
+  // The failure that ended the beats; ok while they are being written. Thread-safe.
   Status beat_failure() const { return beats_.failure(); }
   void EndBeats() { static_cast<void>(beats_.End()); }
 
   // Hands leadership over: this is the last write. `successor` may be empty.
   Status HandOver(const std::string& successor);
 
-  // From now on a call fails after this many attempts that did not succeed; 0: after the one in
-  // progress.
+  // From now on, calls fail after this many failed attempts; 0: after the attempt in progress.
   void LimitAttempts(int count) { attempts_left_ = count; }
-  // The bytes of all frames that were committed. For every thread.
+  // The total size of all frames that were committed. Thread-safe.
   std::uint64_t committed_bytes() const { return committed_bytes_; }
-  // Why the transaction in progress is not committed yet; empty: no attempt has failed.
+  // The reason why the transaction in progress is not committed yet; empty: no attempt has failed.
   std::string LastError() const;
 
  private:
@@ -86,13 +86,13 @@ class ReplicatedStore final : public Store {
   FrameWriter& writer_;
   const ReplicatedStoreOptions options_;
   FrameGroups groups_;
-  std::string group_;  // reused
+  std::string group_;  // reused by each append, to save allocations
   std::int64_t compacted_revision_ = 0;
   std::atomic<std::uint64_t> committed_bytes_ = 0;
   std::atomic<int> attempts_left_ = kUnlimited;
   mutable std::mutex mutex_;
   std::string last_error_;
-  LoadingBeats beats_;  // its thread uses the others
+  LoadingBeats beats_;  // the last member, because its thread uses the others
 };
 
 }  // namespace fairlock::storage::replicated

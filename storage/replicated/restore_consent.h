@@ -1,4 +1,4 @@
-// Whether an operator has accepted that etcd was restored from a backup.
+// Finds out whether an operator has accepted that etcd was restored from a backup.
 #pragma once
 
 #include <atomic>
@@ -10,23 +10,24 @@
 
 namespace fairlock::storage::replicated {
 
-// One key has the highest epoch that was seen before the restore, written by the node that the
-// operator asked. A node that has seen no higher one accepts it too. The next leader begins above
-// that epoch, so the key says nothing about a later restore.
+// When an operator asks a node to accept the restore, the node writes to a key the highest epoch
+// that it saw before the restore. Nodes that have seen no higher epoch then accept the restore too.
+// The next leader uses an epoch above that one, so the key does not apply to a later restore.
 //
-// Ask may be called by any thread, everything else by the thread that awaits the leadership.
+// Any thread may call Ask; only the thread that awaits the leadership may call the other functions.
 class RestoreConsent {
  public:
   // `client` must outlive this.
   RestoreConsent(etcd::EtcdClient& client, std::string key, std::chrono::milliseconds timeout)
       : client_(client), key_(std::move(key)), timeout_(timeout) {}
 
-  // An operator accepts the restore at this node.
+  // Call this when an operator accepts the restore on this node.
   void Ask() { is_asked_ = true; }
 
-  // Writes the key if Ask was called since, then reads it.
+  // Writes the key if Ask has been called since the last time, then reads it.
   etcd::Answer Exchange(std::uint64_t highest_epoch);
-  // As it was read last: everything up to this epoch may be lost; 0: nothing was accepted.
+  // The epoch that was read last: an operator has accepted that everything up to this epoch may be
+  // lost. 0: nothing was accepted.
   std::uint64_t accepted_epoch() const { return accepted_epoch_; }
 
  private:

@@ -7,7 +7,7 @@ namespace fairlock::storage::replicated {
 
 namespace {
 
-// Without what changes with every write of a leader.
+// The beat without the fields that change with every write of a leader.
 Beat LeaderIn(Beat beat) {
   beat.sequence = 0;
   beat.next_frame = 0;
@@ -134,7 +134,7 @@ void Standby::JudgeSilence(const SeenBeat& seen) {
     is_refused = refused_ == seen.beat.run;
   }
   if (is_silent && is_refused) leadership_.LeaderRefused(now);
-  // A port that refused may belong to a leader that still lives.
+  // Forgets a refusal when the leader is heard: its port refused although it was still alive.
   if (!is_silent && is_refused) LeaderRefused({});
   Report({.beat = LeaderIn(seen.beat),
           .is_silent = is_silent,
@@ -190,7 +190,7 @@ Status Standby::TakeOver() {
   return Refused("the server stops");
 }
 
-// Whether to go on after a call that was not done.
+// Returns ok if this standby can continue after a call that did not succeed.
 Status Standby::Judge(const etcd::Answer& answer) {
   {
     const std::lock_guard lock(mutex_);

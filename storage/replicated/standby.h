@@ -18,60 +18,63 @@ namespace fairlock::storage::replicated {
 
 // What a standby knows about the leader.
 struct LeaderView {
-  Beat beat;                  // the one that was seen last; epoch 0: none
+  Beat beat;                  // the beat that was seen last; epoch 0: none
   bool is_silent = false;     // no new beat for StandbyOptions::silent_ms, although etcd answers
   bool is_this_node = false;  // this standby has taken over
-  bool awaits_acceptance = false;  // as Standby::AwaitsAcceptance
+  bool awaits_acceptance = false;  // the value of Standby::AwaitsAcceptance
 
   friend bool operator==(const LeaderView&, const LeaderView&) = default;
 };
 
 struct StandbyOptions {
   LeadershipOptions leadership;
-  std::string canary_key;    // a key of this node alone
-  std::string accepted_key;  // of what an operator accepted as lost
+  std::string canary_key;    // a key that only this node writes
+  std::string accepted_key;  // the key of RestoreConsent
   std::chrono::milliseconds look_every{100};
-  // The beat is read only when Hear has brought no new one for so long.
+  // The beat is read only when Hear has not received a new one for this long.
   DurationMs trust_ms = 700;
   std::chrono::milliseconds call_timeout{1'000};
-  // Longer than the time between two beats of an idle leader. Only then does LeaderRefused count:
-  // a leader that stops closes its port before its last writes.
+  // The time without a new beat after which the leader counts as silent. It must be longer than the
+  // time between two beats of an idle leader. LeaderRefused has an effect only while the leader is
+  // silent, because a leader that stops closes its port before its last writes.
   DurationMs silent_ms = 700;
-  // A clock that counts while the machine is suspended; called by the thread of AwaitLeadership.
+  // A clock that also counts while the machine is suspended; called by the thread of
+  // AwaitLeadership.
   std::function<TimeMs()> now_ms;
   // Called by that thread when another run leads or hands over, and when the leader becomes silent
-  // or is heard again. Null: nobody wants to know.
+  // or is heard again. Null: not called.
   std::function<void(const LeaderView&)> on_leader;
 };
 
-// Hears beats from a watch, reads the beat again and again while the watch is silent, and takes
-// over when the rules of Leadership say so.
+// Receives beats from a watch, reads the beat repeatedly while the watch is silent, and takes over
+// when the rules of Leadership say so.
 class Standby {
  public:
-  // All must outlive the standby. `writer` has not taken over.
+  // The references must outlive the standby. REQUIRES: `writer` has not taken over.
   Standby(etcd::EtcdClient& client, FrameWriter& writer, StandbyOptions options);
 
-  // Blocks until this node leads. kRefused: Stop was called. kFailed: etcd refuses the requests for
-  // good, for example because of permissions.
+  // Blocks until this node leads. kRefused: Stop was called. kFailed: etcd permanently refuses the
+  // requests, for example because of permissions.
   Status AwaitLeadership();
 
   // These may be called by any thread:
 
-  // Its place among the nodes that stand by: the first one takes over first.
+  // Sets the rank of this node among the standbys. The one with the lowest rank takes over first.
   void set_rank(std::uint32_t rank) { rank_ = rank; }
   void Stop();
-  // A beat that a watch reported. The watch may be late, so an older beat than that seen last has
-  // no effect.
+  // Call this with each beat that a watch reports. The watch may be late, so a beat that is older
+  // than the last one seen has no effect.
   void Hear(const SeenBeat& seen);
-  // The beat that was seen last; it does not exist before the first look.
+  // The beat that was seen last; epoch 0: none yet.
   Beat Seen() const;
-  // The register went back, because etcd was restored from a backup. This node takes over when an
-  // operator accepts that, at this node or at another one.
+  // Whether the beat has gone back, because etcd was restored from a backup. This node can take
+  // over only after an operator has accepted that, on this node or on another one.
   bool AwaitsAcceptance() const { return awaits_acceptance_; }
   void AcceptRestore() { consent_.Ask(); }
-  // After the take-over: it was that of a restored register.
+  // Meaningful after the take-over: whether etcd had been restored from a backup.
   bool is_restored() const { return is_restored_; }
-  // The port of this run of a leader refused a connection: its process is gone.
+  // Call this when the port of this run of a leader has refused a connection, which means that its
+  // process is gone.
   void LeaderRefused(const RunId& run);
   // The last failure to reach etcd; empty: the last call succeeded.
   std::string LastError() const;
@@ -98,16 +101,16 @@ class Standby {
   std::atomic<bool> awaits_acceptance_ = false;
   std::atomic<bool> is_restored_ = false;
   struct {
-    TimeMs heard_at = 0;  // of the last new beat
+    TimeMs heard_at = 0;  // when the last new beat arrived
     LeaderView reported;
-    TimeMs news_at = 0;  // of the last beat that came from Hear
-  } leader_;             // as the watch and the reads show it
+    TimeMs news_at = 0;  // when the last beat arrived through Hear
+  } leader_;             // the leader according to the watch and the reads
   mutable std::mutex mutex_;
   struct {
     std::condition_variable has_urgent;
     std::optional<SeenBeat> beat;
     bool is_urgent = false;  // the leader has handed over
-  } news_;                   // from Hear
+  } news_;                   // what Hear has received
   Beat seen_;
   RunId refused_{};
   std::string last_error_;

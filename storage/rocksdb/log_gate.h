@@ -1,4 +1,4 @@
-// Separates a failed write of RocksDB's log from a sync by another thread.
+// Prevents a failed write to RocksDB's log from colliding with a sync by another thread.
 #pragma once
 
 #include <rocksdb/file_system.h>
@@ -11,12 +11,12 @@
 
 namespace fairlock::storage {
 
-// RocksDB asserts that no sync of a log begins after a failed write to it, which a thread that
-// starts a sync at the same time cannot know. So the gate hides the failure from RocksDB until the
-// current sync has ended, and lets no further sync begin. Thread-safe.
+// RocksDB asserts that no sync of a log begins after a failed write to it, but a thread that starts
+// a sync at that moment cannot know of the failure. So the gate hides the failure from RocksDB
+// until the current sync has ended, and lets no further sync begin. Thread-safe.
 class LogGate {
  public:
-  // `folder` is the database's. The gate ignores logs that a backup writes elsewhere.
+  // `folder` is the folder of the database. The gate ignores logs that a backup writes elsewhere.
   explicit LogGate(std::string folder) : folder_(std::move(folder)) {}
 
   // Whether the file is a log of the database.

@@ -13,8 +13,9 @@ namespace fairlock::storage {
 namespace {
 
 // The file consists of 32 KiB blocks of record fragments, which do not cross block boundaries. A
-// fragment is a CRC of everything after the length, the length, the type, and the data. Further
-// types exist for logs that overwrite older ones, which fairlock does not let RocksDB do.
+// fragment consists of a CRC of everything after the length, the length, the type, and the data.
+// There are other types for logs that overwrite older ones, but fairlock does not let RocksDB do
+// that.
 constexpr std::size_t kBlockBytes = 32 * 1024;
 constexpr std::size_t kCrcBytes = 4;
 constexpr std::size_t kHeaderBytes = 7;
@@ -43,7 +44,7 @@ bool IsWhole(const Fragment& fragment, std::string_view bytes) {
   return MaskedCrc32c(ExtendCrc32c(0, covered)) == fragment.masked_crc;
 }
 
-// Whether the CRC of the fragment at the front of `bytes` matches for some other length.
+// Whether the CRC of the fragment at the front of `bytes` would match if the length were different.
 bool IsWholeWithAnotherLength(const Fragment& fragment, std::string_view bytes) {
   std::uint32_t crc = ExtendCrc32c(0, bytes.substr(kHeaderBytes - 1, 1));
   for (std::size_t at = kHeaderBytes;; ++at) {
@@ -191,7 +192,8 @@ Result<LogSizes> CheckLogs(const std::string& database_path) {
     if (status.ok()) status = CheckLog(entry->path(), readable);
   }
   if (error) return Failed("cannot read " + database_path + ": " + error.message());
-  // Each time a database is opened, it creates a log before it removes those that it has read.
+  // A database always has a log: when it is opened, it creates one before it removes those that it
+  // has read.
   if (status.ok() && !has_log) return Damaged(database_path + " has no write-ahead log");
   if (!status.ok()) return status;
   return readable;

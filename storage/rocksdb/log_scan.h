@@ -1,13 +1,13 @@
-// Reads RocksDB's log files before RocksDB does, to tell a torn tail from damage.
+// Reads RocksDB's log files before RocksDB does, to distinguish a torn tail from damage.
 //
 // RocksDB treats some damage near the end of a log as an interrupted write, and silently drops the
 // data there. But an interrupted write extends to the end of the file. If a valid fragment follows
-// the place where reading would stop, or the fragment there would be valid with another length, it
-// was written completely and is now damaged.
+// the place where reading would stop, or the fragment there would be valid with a different length,
+// that fragment was written completely and is now damaged.
 //
 // In a preallocated log, a machine failure may leave any parts of the last write, with zeros
 // between them. No later write was begun, so if a record starts after the first invalid one, the
-// invalid one was written completely and is now damaged. RocksDB is not shown such a tail.
+// invalid one was written completely and is now damaged. A torn tail is hidden from RocksDB.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct LogScan {
   enum class Verdict : std::uint8_t { kWhole, kTorn, kDamaged };
 
   Verdict verdict = Verdict::kWhole;
-  std::size_t end = 0;    // where reading stops
-  std::string what = {};  // description of the damage
+  std::size_t end = 0;    // the offset at which reading stops
+  std::string what = {};  // a description of the damage
 };
 
 // Scans a file in the format of RocksDB's logs: a write-ahead log or a manifest.

@@ -93,8 +93,8 @@ class PreparedLog final : public rocksdb::FSWritableFileOwnerWrapper {
       if (!status.ok()) return status;
       prepared_ += count;
     }
-    // Parts of this write may survive a crash. They can be told from damage only if the zeros after
-    // it survive as well.
+    // Parts of this write may survive a crash. They can be distinguished from damage only if the
+    // zeros after it survive too.
     return Sync(options, context);
   }
 
@@ -104,7 +104,7 @@ class PreparedLog final : public rocksdb::FSWritableFileOwnerWrapper {
   std::uint64_t prepared_ = 0;
 };
 
-// A file truncated to a given size.
+// A file of which only the beginning, up to a given size, can be read.
 class BeginningOfFile final : public rocksdb::FSSequentialFileOwnerWrapper {
  public:
   BeginningOfFile(std::unique_ptr<rocksdb::FSSequentialFile>&& file, std::uint64_t size)

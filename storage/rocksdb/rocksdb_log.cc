@@ -7,8 +7,8 @@
 namespace fairlock::storage {
 namespace {
 
-// A checkpoint disables the deletion of files twice. RocksDB warns about this at each backup,
-// although nothing is wrong.
+// Part of a harmless warning: a checkpoint disables the deletion of files twice, about which
+// RocksDB warns at each backup.
 constexpr std::string_view kHarmless = " File Deletions ";
 
 }  // namespace

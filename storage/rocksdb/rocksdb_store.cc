@@ -25,7 +25,8 @@ constexpr std::size_t kMemtableBytes = std::size_t{16} << 20;
 constexpr const char* kFailedBefore = "an earlier write or sync of the store has failed";
 constexpr std::size_t kManifestBytesMax = std::size_t{1} << 20;
 
-// The kind, then big-endian numbers, so that the order of keys is the order of records.
+// A key consists of the kind and big-endian numbers, so that the order of keys is the order of
+// records.
 class RecordKey {
  public:
   RecordKey(RecordKind kind, std::uint64_t generation, std::uint64_t number) {
@@ -99,8 +100,9 @@ struct RocksDbStore::Internals {
   std::unique_ptr<rocksdb::Env> env;
   std::unique_ptr<rocksdb::DB> database;
   std::atomic<bool> has_failed = false;
-  // Held during each sync. In RocksDB, one sync waits for another. If one of them belonged to a
-  // write that fails, its failure would wait at the gate for the sync that waits for it.
+  // Held during each sync, so that there is only one at a time. In RocksDB, one sync waits for
+  // another. If one of them belonged to a write that fails, that failure would wait at the gate for
+  // the other sync, which in turn would wait for it.
   std::mutex syncing;
 
   Status Write(rocksdb::WriteBatch& batch, bool with_sync, const std::string& what) {
@@ -229,7 +231,8 @@ Status RocksDbStore::Backup(const std::string& path) {
   rocksdb::Checkpoint* made = nullptr;
   rocksdb::Status status = rocksdb::Checkpoint::Create(internals_->database.get(), &made);
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
-  // Copies the log as it is and never flushes it to a table: every database must have a log.
+  // Makes the checkpoint copy the log as it is, and never flush it to a table, because every
+  // database must have a log.
   constexpr std::uint64_t kLogBytesForFlush = std::numeric_limits<std::uint64_t>::max();
   if (status.ok()) status = checkpoint->CreateCheckpoint(path, kLogBytesForFlush);
   return ToStatus(status, "cannot create a backup in " + path);

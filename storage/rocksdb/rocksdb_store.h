@@ -16,13 +16,13 @@ namespace fairlock::storage {
 
 struct RocksDbOptions {
   std::string path;
-  // kNew: the folder must not contain a database. kReadOnly: nothing is written, not even by
+  // kNew: the folder must not contain a database. kReadOnly: nothing is written, not even during
   // recovery.
   enum class Mode { kNew, kExisting, kReadOnly } mode = Mode::kExisting;
   // Receives RocksDB's warnings and errors; called by its threads.
   std::function<void(bool is_error, std::string_view message)> log = {};
   std::shared_ptr<rocksdb::FileSystem> file_system = {};  // null: the real file system
-  // kMachine: every append is durable, and the logs are preallocated.
+  // With kMachine, every append is durable, and the logs are preallocated.
   Durability durability = Durability::kProcess;
 };
 
@@ -46,7 +46,7 @@ class RocksDbStore final : public Store {
   Status VerifyTables();
 
   // Copies the current state into the folder `path`, which must not exist. Any thread may call it,
-  // also during appends.
+  // even during appends.
   Status Backup(const std::string& path);
 
  private:
