@@ -126,7 +126,12 @@ ReplicatedStore::ReplicatedStore(etcd::EtcdClient& client, FrameWriter& writer,
                                  const ReplicatedStoreOptions& options)
     : client_(client), writer_(writer), options_(options) {}
 
-Status ReplicatedStore::Load(RecordSink& sink) { return Loading(*this, sink).Run(); }
+Status ReplicatedStore::Load(RecordSink& sink) {
+  is_loading_ = true;
+  Status status = Loading(*this, sink).Run();
+  is_loading_ = false;
+  return status;
+}
 
 Result<bool> ReplicatedStore::HasHeading() {
   auto answer = Read({.key = writer_.keys().heading, .range_end = {}});
@@ -181,8 +186,8 @@ Status ReplicatedStore::Commit(const GuardedWrite& write) {
     switch (writer_.Take(answer)) {
       case FrameWriter::Progress::kCommitted: {
         const std::int64_t revision = writer_.committed().revision;
-        const bool is_due =
-            options_.compact_every != 0 && revision - compacted_revision_ > options_.compact_every;
+        const bool is_due = options_.compact_every != 0 && !is_loading_ &&
+                            revision - compacted_revision_ > options_.compact_every;
         if (is_due) CompactAt(revision);
         return {};
       }

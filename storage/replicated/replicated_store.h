@@ -43,8 +43,8 @@ class ReplicatedStore final : public Store {
   // Whether the log was begun. Read at the newest revision.
   Result<bool> HasHeading();
 
-  // Reads the log as it was at the take-over, and writes beats meanwhile. A log that does not exist
-  // yet has no records.
+  // Reads the log as it was at the take-over. Meanwhile it writes beats and discards no history. A
+  // log that does not exist yet has no records.
   Status Load(RecordSink& sink) override;
   // Durable in etcd whatever `durability` says.
   Status Append(std::span<const StoredRecord> records, Durability durability) override;
@@ -83,6 +83,7 @@ class ReplicatedStore final : public Store {
   std::deque<Group> groups_;  // since the first frame of the newest snapshot
   std::string group_;         // reused
   std::int64_t compacted_revision_ = 0;
+  bool is_loading_ = false;  // reads an old revision, which must not be discarded
   std::atomic<int> attempts_left_ = kUnlimited;
   mutable std::mutex mutex_;
   std::string last_error_;

@@ -261,6 +261,28 @@ TEST_F(ReplicatedStoreTest, ALeaderBeatsWhileItLoads) {
   EXPECT_EQ(table.rows().size(), 6U);
 }
 
+TEST_F(ReplicatedStoreTest, ALeaderDiscardsNoHistoryWhileItLoads) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  Writing writing(leader.store(), leader.Load(rows));
+  for (int i = 0; i < 6; ++i) {
+    writing.Write(1);
+    writing.journal().AwaitWritten();
+  }
+  writing.journal().Stop();
+  // Its first beat is further from revision 0 than that.
+  Leader next(etcd_.options(), "b", {.compact_every = 1, .frames_per_read = 1});
+  const std::int64_t loaded_at = next.writer().committed().revision;
+  RowTable table;
+  const auto end = LoadLog(next.store(), table);
+  ASSERT_TRUE(end.ok()) << end.status().message();
+  EXPECT_EQ(table.rows().size(), 6U);
+  const etcd::Get then{.key = next.writer().keys().beat, .range_end = {}, .revision = loaded_at};
+  EXPECT_EQ(next.client().Range(then, 5s).outcome, etcd::Outcome::kDone);
+  EXPECT_TRUE(next.store().Append({}, Durability::kMachine).ok());
+  EXPECT_EQ(next.client().Range(then, 5s).outcome, etcd::Outcome::kCompacted);
+}
+
 TEST_F(ReplicatedStoreTest, ALeaderThatIsDeposedWhileItLoadsLearnsOfIt) {
   RowTable rows;
   Leader leader(etcd_.options(), "a");
