@@ -66,7 +66,7 @@ class Client {
   simulation::Random random_;
   int node_ = 0;
   std::shared_ptr<Link> link_;
-  std::shared_ptr<Request> asked_;        // under way; null: none
+  std::shared_ptr<Request> asked_;         // under way; null: none
   std::shared_ptr<Request> to_ask_again_;  // a LOCK whose outcome is unknown; null: none
   std::map<int, Token> holds_;             // by key, as far as it knows
   std::uint64_t turn_ = 0;                 // timers of earlier requests do nothing

@@ -16,9 +16,9 @@ namespace fairlock::fleet {
 struct NetworkFaults {
   std::uint64_t lost_request = 0;
   std::uint64_t lost_answer = 0;
-  std::uint64_t repeated = 0;  // executed once more, later
-  std::uint64_t refused = 0;   // at once: not executed
-  std::uint64_t slow = 0;      // some tenths of a second
+  std::uint64_t repeated = 0;   // executed once more, later
+  std::uint64_t refused = 0;    // at once: not executed
+  std::uint64_t slow = 0;       // some tenths of a second
   std::uint64_t very_slow = 0;  // some seconds: longer than the caller waits
 };
 
@@ -41,10 +41,12 @@ class EtcdNetwork {
   A Call(std::function<A(EtcdModel&)> execute, std::chrono::milliseconds timeout,
          etcd::Outcome otherwise) {
     auto answer = std::make_shared<A>();
-    const Outcome outcome = Await([this, answer, execute](bool is_first) {
-      A executed = execute(etcd_);
-      if (is_first) *answer = std::move(executed);
-    }, timeout.count() * kMs);
+    const Outcome outcome = Await(
+        [this, answer, execute](bool is_first) {
+          A executed = execute(etcd_);
+          if (is_first) *answer = std::move(executed);
+        },
+        timeout.count() * kMs);
     if (outcome == Outcome::kAnswered) return std::move(*answer);
     A none;
     none.outcome = outcome == Outcome::kSilence   ? otherwise

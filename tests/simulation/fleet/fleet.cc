@@ -10,7 +10,7 @@ namespace fairlock::fleet {
 
 namespace {
 
-constexpr TimeUs kTrouble = 20 * kSecond;  // how long things go wrong
+constexpr TimeUs kTrouble = 20 * kSecond;   // how long things go wrong
 constexpr TimeUs kRecovery = 15 * kSecond;  // after which a node leads again
 
 class Fleet {
@@ -144,7 +144,7 @@ void Fleet::End(Node& node, fleet::Run& run, RunEnd end) {
 
 std::shared_ptr<Link> Fleet::Connect(int number) {
   Node& node = nodes_[static_cast<std::size_t>(number)];
-  if (!node.run) return nullptr;
+  if (!node.run || !node.run->accepts()) return nullptr;
   auto link = std::make_shared<Link>();
   node.run->Accept(link);
   open_links_.emplace_back(link, node.run.get());
@@ -160,14 +160,14 @@ bool Fleet::IsSilent(const Link& link) const {
 
 void Fleet::StartClients() {
   for (int owner = 0; owner < setting_.clients; ++owner) {
-    clients_.push_back(std::make_unique<Client>(
-        ClientOptions{.owner = owner,
-                      .owners = setting_.clients,
-                      .keys = setting_.keys,
-                      .nodes = setting_.nodes,
-                      .lease = random_.Between(1'500 * kMs, 8 * kSecond),
-                      .think = setting_.think},
-        world_, random_.Next()));
+    clients_.push_back(
+        std::make_unique<Client>(ClientOptions{.owner = owner,
+                                               .owners = setting_.clients,
+                                               .keys = setting_.keys,
+                                               .nodes = setting_.nodes,
+                                               .lease = random_.Between(1'500 * kMs, 8 * kSecond),
+                                               .think = setting_.think},
+                                 world_, random_.Next()));
     clients_.back()->Begin();
   }
 }

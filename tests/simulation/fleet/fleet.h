@@ -42,9 +42,9 @@ struct HistoryLine {
 
 struct FleetReport {
   std::optional<Violation> violation;
-  std::uint64_t replies = 0;  // that clients took
-  std::uint64_t leads = 0;    // how often a node took over and was ready
-  std::uint64_t hash = 0;     // of all replies and their times
+  std::uint64_t replies = 0;         // that clients took
+  std::uint64_t leads = 0;           // how often a node took over and was ready
+  std::uint64_t hash = 0;            // of all replies and their times
   std::vector<HistoryLine> history;  // if asked for
 };
 

@@ -79,7 +79,7 @@ void Ledger::Take(const Request& request, const Reply& reply) {
     // Refused, and not executed.
     if (request.command == Command::kLock) {
       owner.may_hold = owner.may_have_held;
-      if (!owner.place.requests.empty()) owner.place.requests.pop_back();
+      if (request.waits) owner.place.requests.pop_back();
     }
     return;
   }
@@ -184,8 +184,9 @@ void Ledger::CheckPlace(const Request& request, Token token, Key& key, Owner& ow
         return absence.first <= grant.decided && grant.decided <= absence.second;
       });
       if (!is_overtaking || was_away) continue;
-      Fail(request, NameOf(other) + " asked later and was granted " + std::to_string(grant.token) +
-                        ", before " + std::to_string(token),
+      Fail(request,
+           NameOf(other) + " asked later and was granted " + std::to_string(grant.token) +
+               ", before " + std::to_string(token),
            owner.place.requests.front()->sent);
     }
   }
@@ -245,8 +246,9 @@ bool Ledger::CanHold(const Owner& owner, const Request& request) const {
 
 void Ledger::SeeHeld(const Request& request, const Reply& reply, const Key& key, int owner) {
   if (!CanHold(key.owners[static_cast<std::size_t>(owner)], request)) {
-    Fail(request, TextOf(reply) + " says that " + NameOf(owner) + " holds the key, which it has "
-                  "released");
+    Fail(request, TextOf(reply) + " says that " + NameOf(owner) +
+                      " holds the key, which it has "
+                      "released");
   }
   for (std::size_t i = 0; i < key.owners.size(); ++i) {
     if (static_cast<int>(i) == owner) continue;
@@ -313,7 +315,7 @@ void Ledger::ForgetAll() {
     for (Owner& owner : key.owners) {
       owner.sure.clear();
       owner.may_hold = true;
-          owner.sure_until = owner.sure_from = 0;
+      owner.sure_until = owner.sure_from = 0;
       owner.place = {};
       // A release may be undone, and its token hold again.
       for (auto& [token, released_at] : owner.tokens) released_at = 0;

@@ -1,6 +1,7 @@
 // The judge: what clients were told, and the promises that follow from it.
 //
-// 1. Exclusion. An owner that was told a token holds the key from the decision until its lease ends,
+// 1. Exclusion. An owner that was told a token holds the key from the decision until its lease
+// ends,
 //    counted from when the reply left, or until it sends UNLOCK. During that time no other owner
 //    holds it, so no reply says so, and no reply says that this owner does not.
 // 2. Nothing acknowledged is lost. A released token never holds again, and a key that nobody can
@@ -69,7 +70,7 @@ class Ledger {
     std::vector<std::pair<int, TimeUs>> later = {};  // owners that asked afterwards, and when
   };
   struct Owner {
-    bool may_hold = false;  // or wait
+    bool may_hold = false;       // or wait
     bool may_have_held = false;  // before the request under way
     TimeUs clear_since = 0;
     std::vector<Sure> sure = {};

@@ -38,7 +38,9 @@ class LinkNetwork {
   void CloseAtServer(const std::shared_ptr<Link>& link);
 
  private:
-  TimeUs Delay() { return random_.OneIn(20) ? random_.Between(1, 200 * kMs) : random_.Between(50, kMs); }
+  TimeUs Delay() {
+    return random_.OneIn(20) ? random_.Between(1, 200 * kMs) : random_.Between(50, kMs);
+  }
   void ToServer(const std::shared_ptr<Link>& link, std::function<void()> action);
   void ToClient(const std::shared_ptr<Link>& link, std::function<void()> action);
 

@@ -68,7 +68,7 @@ bool ActivateFault(const std::string& name) {
 void PrintHistory(const FleetReport& report, bool is_whole) {
   const Violation& violation = *report.violation;
   for (const HistoryLine& line : report.history) {
-    const bool is_of_key = violation.key < 0 || line.key < 0 || line.key == violation.key;
+    const bool is_of_key = line.key < 0 || line.key == violation.key;
     const bool is_shown = is_of_key && line.time >= violation.since - kTimeBefore;
     if (!is_whole && !is_shown) continue;
     std::cout << std::setw(10) << std::fixed << std::setprecision(3)
@@ -143,17 +143,16 @@ int RunSeeds(const Arguments& arguments) {
   }
   const double cpu_seconds = std::max(CpuSeconds(), 1e-6);
   std::cout << counts.seeds << " seeds, " << counts.replies << " replies, " << counts.leads
-            << " take-overs, " << std::fixed << std::setprecision(2) << cpu_seconds
-            << " s of CPU, " << std::setprecision(0)
-            << static_cast<double>(counts.seeds) / cpu_seconds << " seeds/s, "
-            << (has_failed ? "one FAILED" : "none failed") << "\n";
+            << " take-overs, " << std::fixed << std::setprecision(2) << cpu_seconds << " s of CPU, "
+            << std::setprecision(0) << static_cast<double>(counts.seeds) / cpu_seconds
+            << " seeds/s, " << (has_failed ? "one FAILED" : "none failed") << "\n";
   return has_failed ? kFailureCode : 0;
 }
 
 int RunCampaign(const Arguments& arguments) {
   ShareSeed();
-  const simulation::ChildEnd end = simulation::RunInChild(
-      {.seconds_max = kSecondsOfCampaignMax}, [&] { return RunSeeds(arguments); });
+  const simulation::ChildEnd end = simulation::RunInChild({.seconds_max = kSecondsOfCampaignMax},
+                                                          [&] { return RunSeeds(arguments); });
   if (end.was_killed) {
     std::cout << "\nFAILED: seed " << *seed_of_child << ": ended by signal " << end.code << "\n";
   }
@@ -169,8 +168,7 @@ int main(int argc, char** argv) {
   Arguments arguments;
   app.add_option("--seed,--seeds", arguments.seeds, "one seed N, or all from A to B: A..B")
       ->capture_default_str();
-  app.add_option("--fault", arguments.fault, "switch a deliberate fault on")
-      ->capture_default_str();
+  app.add_option("--fault", arguments.fault, "switch a deliberate fault on")->capture_default_str();
   app.add_flag("--trace", arguments.has_trace, "print the whole history of a seed that fails");
   app.add_flag("--twice", arguments.runs_twice, "run each seed twice and compare the histories");
   app.add_flag("--expect-failure", arguments.expects_failure,

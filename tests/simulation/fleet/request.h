@@ -12,13 +12,13 @@ namespace fairlock::fleet {
 using Token = std::uint64_t;
 
 enum class Command : std::uint8_t {
-  kLock,       // LOCK key owner PX lease, with or without WAIT FOREVER
-  kUnlock,     // UNLOCK key owner
-  kRenew,      // RENEW key owner PX lease TOKEN token
-  kLocked,     // LOCKED key
-  kIsLockedBy, // LOCKED key about
-  kCheck,      // CHECK key token, a token of `about`
-  kPosition,   // POSITION key about
+  kLock,        // LOCK key owner PX lease, with or without WAIT FOREVER
+  kUnlock,      // UNLOCK key owner
+  kRenew,       // RENEW key owner PX lease TOKEN token
+  kLocked,      // LOCKED key
+  kIsLockedBy,  // LOCKED key about
+  kCheck,       // CHECK key token, a token of `about`
+  kPosition,    // POSITION key about
 };
 
 // Which run of which node took a request, and since when that run has the locks that it loaded.

@@ -36,8 +36,8 @@ Run::Run(const RunOptions& options, LinkNetwork& network, std::function<void(std
       events_(std::move(events)),
       on_lead_(std::move(on_lead)),
       process_{.name = options.node},
-      parts_(command::WholeLanguage(), EngineOptionsOf(options), environment_.Given(),
-             BoottimeMs(), {.history_bytes = 0, .labels_max = 0}),
+      parts_(command::WholeLanguage(), EngineOptionsOf(options), environment_.Given(), BoottimeMs(),
+             {.history_bytes = 0, .labels_max = 0}),
       turn_{.parts = parts_,
             .network = network_,
             .process = process_,
@@ -104,9 +104,11 @@ void Run::Main() {
 }
 
 void Run::StandBy() {
-  auto home = storage::replicated::ClusterHome::Open(
-      {.etcd = {}, .fleet = "sim", .node = options_.node, .address = options_.node,
-       .now_ms = [this] { return BoottimeMs(); }});
+  auto home = storage::replicated::ClusterHome::Open({.etcd = {},
+                                                      .fleet = "sim",
+                                                      .node = options_.node,
+                                                      .address = options_.node,
+                                                      .now_ms = [this] { return BoottimeMs(); }});
   assert(home.ok());
   home_ = std::move(home.value());
   reader_ = Thread([this] {
@@ -128,9 +130,9 @@ TimeUs Run::NextTurnAt() const {
   engine::TimeMs next = parts_.NextDeadline();
   if (state_log_) next = std::min(next, state_log_->NextDeadline());
   const engine::DurationMs wait_ms =
-      next == engine::kNever ? kTurnWaitMsMax
-                             : std::clamp<engine::DurationMs>(next - BoottimeMs(), 0,
-                                                              kTurnWaitMsMax);
+      next == engine::kNever
+          ? kTurnWaitMsMax
+          : std::clamp<engine::DurationMs>(next - BoottimeMs(), 0, kTurnWaitMsMax);
   return Time().now() + wait_ms * kMs;
 }
 
@@ -149,16 +151,16 @@ void Run::TakeLead() {
        " rows");
   turn_.by.loaded_at = Time().now();
   on_lead_(turn_.by);
-  state_log_.emplace(parts_.locks.engine(), *home_, rows_,
-                     persist::StateLogOptions{
-                         .durability = persist::Durability::kSync,
-                         .restart_grace_ms = options_.restart_grace_ms,
-                         .confirms_replies = true,
-                         .wake = [this] { Wake(); },
-                         .unix_ms = [this] { return UnixMs(); },
-                         .monotonic_ns =
-                             [] { return static_cast<std::uint64_t>(Time().now()) * 1000; }},
-                     parts_.locks.StepAt(turn_.now));
+  state_log_.emplace(
+      parts_.locks.engine(), *home_, rows_,
+      persist::StateLogOptions{
+          .durability = persist::Durability::kSync,
+          .restart_grace_ms = options_.restart_grace_ms,
+          .confirms_replies = true,
+          .wake = [this] { Wake(); },
+          .unix_ms = [this] { return UnixMs(); },
+          .monotonic_ns = [] { return static_cast<std::uint64_t>(Time().now()) * 1000; }},
+      parts_.locks.StepAt(turn_.now));
   turn_.state_log = &*state_log_;
 }
 

@@ -51,9 +51,11 @@ class Run {
   void Start(std::function<void(RunEnd)> on_end);
 
   // Called by anyone, between turns:
+  // REQUIRES: accepts().
   void Accept(const std::shared_ptr<Link>& link);
   void Stop();  // SIGTERM
   Process& process() { return process_; }
+  bool accepts() const { return !is_over_; }
   bool leads() const { return state_log_.has_value() && !is_over_; }
   bool is_ready() const { return leads() && state_.is_ready && !state_.is_unsure; }
   int number() const { return options_.number; }
