@@ -40,7 +40,7 @@ class ReplicatedStore final : public Store {
   ReplicatedStore(etcd::EtcdClient& client, FrameWriter& writer,
                   const ReplicatedStoreOptions& options);
 
-  // Whether the log was begun. Read at the newest revision.
+  // Whether the log was begun before the take-over.
   Result<bool> HasHeading();
 
   // Reads the log as it was at the take-over. Meanwhile it writes beats and discards no history. A

@@ -302,6 +302,18 @@ TEST_F(ReplicatedStoreTest, ALeaderThatIsDeposedWhileItLoadsLearnsOfIt) {
   EXPECT_EQ(Reload(), before);
 }
 
+TEST_F(ReplicatedStoreTest, ALogThatTheNextLeaderBeganIsNotThatOfADeposedOne) {
+  Leader deposed(etcd_.options(), "a");
+  Leader next(etcd_.options(), "b");
+  ASSERT_TRUE(BeginLog(next.store(), kLogId).ok());
+  const auto has_heading = deposed.store().HasHeading();
+  ASSERT_TRUE(has_heading.ok());
+  EXPECT_FALSE(has_heading.value());
+  EXPECT_EQ(BeginLog(deposed.store(), kLogId).code(), StatusCode::kDeposed);
+  RowTable rows;
+  EXPECT_TRUE(LoadLog(next.store(), rows).ok());
+}
+
 TEST_F(ReplicatedStoreTest, ALostFrameIsDamage) {
   RowTable rows;
   Leader leader(etcd_.options(), "a");
