@@ -39,6 +39,7 @@ class Fleet {
   void MakeTrouble();
   void Pause(Node& node, TimeUs duration);
   void Kill(Node& node);
+  void RestoreBackup();
   void Heal();
   void CheckRecovery();
   Node& AnyNode(bool prefers_leader);
@@ -81,6 +82,8 @@ Fleet::Fleet(const Setting& setting, bool has_history)
              .tell = [this](const Request& request,
                             const std::string& text) { TellRequest(request, text); }} {
   RandomDevice::next = 0;
+  StoreSizes::frame_bytes_max = setting.frame_bytes_max;
+  StoreSizes::compact_every = setting.compact_every;
   network_.set_faults(setting.network);
   for (int number = 0; number < setting.nodes; ++number) {
     nodes_.push_back({.number = number,
@@ -237,6 +240,14 @@ void Fleet::MakeTrouble() {
   scheduler_.After(random_.Between(kMs, 2 * setting_.trouble_every), [this] { MakeTrouble(); });
 }
 
+// As docs/HIGH_AVAILABILITY.md says: all nodes are stopped before.
+void Fleet::RestoreBackup() {
+  for (Node& node : nodes_) Kill(node);
+  TellEvent("etcd is restored from a backup");
+  etcd_.Restore();
+  ledger_.ForgetAll();
+}
+
 void Fleet::Heal() {
   is_healed_ = true;
   TellEvent("everything is repaired");
@@ -262,6 +273,11 @@ FleetReport Fleet::Run() {
   for (Node& node : nodes_) StartLater(node, random_.Between(1, 100 * kMs));
   StartClients();
   scheduler_.After(random_.Between(kMs, 3 * kSecond), [this] { MakeTrouble(); });
+  if (setting_.restores_backup) {
+    const TimeUs backup_at = random_.Between(2 * kSecond, 12 * kSecond);
+    scheduler_.At(backup_at, [this] { etcd_.Backup(); });
+    scheduler_.At(backup_at + random_.Between(kMs, 6 * kSecond), [this] { RestoreBackup(); });
+  }
   const auto is_decided = [this] {
     return ledger_.violation() != nullptr || report_.violation.has_value();
   };
@@ -297,6 +313,11 @@ Setting MakeSetting(std::uint64_t seed) {
   setting.wall_skew = random.OneIn(2) ? 0 : random.Between(kSecond, 100 * kSecond);
   setting.keeps_lines = !random.OneIn(5);
   setting.etcd_revision = random.OneIn(2) ? 1 : random.Between(1, 60'000);
+  setting.compact_every = random.OneIn(2) ? 20'000 : random.Between(5, 200);
+  setting.frame_bytes_max =
+      static_cast<std::size_t>(random.OneIn(2) ? 1 << 20 : random.Between(60, 400));
+  setting.restores_backup = random.OneIn(8);
+  if (setting.restores_backup) setting.wall_skew = 0;
   setting.trouble_every = random.Between(400 * kMs, 5 * kSecond);
   setting.network = {.lost_request = some(20),
                      .lost_answer = some(15),

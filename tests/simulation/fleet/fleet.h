@@ -27,6 +27,8 @@ struct Setting {
   bool keeps_lines = true;
   bool restores_backup = false;
   std::int64_t etcd_revision = 1;
+  std::int64_t compact_every = 0;
+  std::size_t frame_bytes_max = 0;
   TimeUs trouble_every = 0;
   NetworkFaults network = {};
 };

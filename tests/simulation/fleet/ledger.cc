@@ -75,6 +75,14 @@ void Ledger::GiveUp(const std::shared_ptr<Request>& request, bool has_client_clo
 void Ledger::Take(const Request& request, const Reply& reply) {
   Key& key = keys_[static_cast<std::size_t>(request.key)];
   Owner& owner = key.owners[static_cast<std::size_t>(request.owner)];
+  if (request.sent <= restored_at_) {
+    // It may have been confirmed by what is gone.
+    if (request.command != Command::kLock || reply.kind != Reply::Kind::kNumber) return;
+    const auto token = static_cast<Token>(reply.number);
+    key.token_max = std::max(key.token_max, token);
+    key.token_max_restored = std::max(key.token_max_restored, token);
+    return;
+  }
   if (reply.kind == Reply::Kind::kError) {
     // Refused, and not executed.
     if (request.command == Command::kLock) {
@@ -106,7 +114,7 @@ void Ledger::TakeLock(const Request& request, const Reply& reply, Key& key, Owne
 void Ledger::TakeGrant(const Request& request, const Reply& reply, Key& key, Owner& owner) {
   const auto token = static_cast<Token>(reply.number);
   const bool is_first = owner.tokens.count(token) == 0;
-  CheckToken(request, token, key);
+  CheckToken(request, token, key, is_first && !owner.may_have_held);
   if (owner.tokens.count(token) != 0 && owner.tokens[token] != 0) {
     Fail(request, "grants a token again that was released", 0);
   }
@@ -128,13 +136,15 @@ void Ledger::TakeGrant(const Request& request, const Reply& reply, Key& key, Own
            .asked = request.sent});
 }
 
-void Ledger::CheckToken(const Request& request, Token token, const Key& key) {
+void Ledger::CheckToken(const Request& request, Token token, const Key& key, bool is_fresh) {
   const auto at = token_max_at_.find(request.number);
   const Token before = at == token_max_at_.end() ? 0 : at->second;
   const bool is_own = std::ranges::any_of(key.grants, [&](const Grant& grant) {
     return grant.token == token && grant.owner == request.owner;
   });
-  if (token <= before && !is_own) {
+  // A hold may have come back with the backup.
+  const bool may_be_restored = !is_fresh && token <= key.token_max_restored;
+  if (token <= before && !is_own && !may_be_restored) {
     Fail(request, "token " + std::to_string(token) + " does not rise: " + std::to_string(before) +
                       " was granted before");
   }
@@ -311,7 +321,9 @@ void Ledger::TakeRead(const Request& request, const Reply& reply, Key& key) {
 }
 
 void Ledger::ForgetAll() {
+  restored_at_ = Time().now();
   for (Key& key : keys_) {
+    key.token_max_restored = key.token_max;
     for (Owner& owner : key.owners) {
       owner.sure.clear();
       owner.may_hold = true;

@@ -90,12 +90,13 @@ class Ledger {
     std::vector<Owner> owners;
     std::vector<Grant> grants = {};
     Token token_max = 0;
+    Token token_max_restored = 0;  // when etcd was restored
   };
 
   void SendLock(const std::shared_ptr<Request>& request, Key& key, Owner& owner);
   void TakeLock(const Request& request, const Reply& reply, Key& key, Owner& owner);
   void TakeGrant(const Request& request, const Reply& reply, Key& key, Owner& owner);
-  void CheckToken(const Request& request, Token token, const Key& key);
+  void CheckToken(const Request& request, Token token, const Key& key, bool is_fresh);
   void CheckPlace(const Request& request, Token token, Key& key, Owner& owner);
   std::vector<std::pair<TimeUs, TimeUs>> Absences(const Place& place, TimeUs lease, bool& is_lost);
   void TakeUnlock(const Request& request, const Reply& reply, Owner& owner);
@@ -110,6 +111,7 @@ class Ledger {
   const LedgerOptions options_;
   std::vector<Key> keys_;
   std::vector<ServedBy> leads_;
+  TimeUs restored_at_ = 0;                       // when ForgetAll was called; 0: never
   std::map<std::uint64_t, Token> token_max_at_;  // per request under way: of the key when sent
   Violation violation_;
 };

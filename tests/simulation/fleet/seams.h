@@ -56,6 +56,13 @@ inline void SleepFor(std::chrono::microseconds duration) {
   Time().SleepUntil(Time().now() + duration.count());
 }
 
+// Stands in for the sizes that a node's store has: smaller ones, so that frames are cut and history
+// is discarded in a short run. A seed chooses them.
+struct StoreSizes {
+  static inline std::size_t frame_bytes_max = 0;
+  static inline std::int64_t compact_every = 0;
+};
+
 // Stands in for std::random_device: the same numbers in each run of a seed.
 class RandomDevice {
  public:

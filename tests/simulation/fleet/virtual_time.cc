@@ -127,6 +127,8 @@ void Scheduler::RunUntil(TimeUs end, const std::function<bool()>& is_over) {
 
 void Scheduler::Continue(Process& process) {
   process.is_paused = false;
+  // Threads run in any order after a pause.
+  if (++continued_ % 2 == 0) std::ranges::reverse(process.parked);
   for (Fiber* fiber : std::exchange(process.parked, {})) ready_.push_back(fiber);
 }
 

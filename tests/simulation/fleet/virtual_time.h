@@ -75,6 +75,7 @@ class Scheduler {
 
   TimeUs now_ = 0;
   std::uint64_t next_number_ = 0;
+  std::uint64_t continued_ = 0;  // how often a process continued
   std::priority_queue<Event> events_;
   std::vector<Fiber*> ready_;
   std::vector<std::unique_ptr<Fiber>> fibers_;  // all ever made; those that ended are used again
