@@ -124,7 +124,9 @@ void Ledger::TakeGrant(const Request& request, const Reply& reply, Key& key, Own
     if (options_.keeps_lines) CheckPlace(request, token, key, owner);
     const TimeUs asked =
         owner.place.requests.empty() ? request.sent : owner.place.requests.front()->sent;
-    key.grants.push_back({request.owner, token, asked, reply.decided});
+    const bool may_be_old = owner.may_have_held && reply.decided == request.decided_at;
+    key.grants.push_back(
+        {request.owner, token, asked, may_be_old ? asked : reply.decided, reply.decided});
     key.token_max = std::max(key.token_max, token);
     owner.tokens.emplace(token, 0);
   }
@@ -191,7 +193,7 @@ void Ledger::CheckPlace(const Request& request, Token token, Key& key, Owner& ow
       const bool is_overtaking =
           grant.owner == other && grant.asked >= asked && grant.token < token;
       const bool was_away = std::ranges::any_of(absences, [&](const auto& absence) {
-        return absence.first <= grant.decided && grant.decided <= absence.second;
+        return absence.first <= grant.decided && grant.decided_from <= absence.second;
       });
       if (!is_overtaking || was_away) continue;
       Fail(request,

@@ -84,6 +84,9 @@ class Ledger {
     int owner = 0;
     Token token = 0;
     TimeUs asked = 0;
+    // When it was decided, at the earliest and at the latest: an owner that asks again may be told
+    // of a grant whose first reply it did not get.
+    TimeUs decided_from = 0;
     TimeUs decided = 0;
   };
   struct Key {
