@@ -37,7 +37,9 @@ Status ReplicatedStore::Load(RecordSink& sink) {
 }
 
 Result<bool> ReplicatedStore::HasHeading() {
-  auto answer = Read({.key = writer_.keys().heading, .range_end = {}});
+  // At the revision of the take-over: another node may have taken over since, and begun the log.
+  auto answer = Read(
+      {.key = writer_.keys().heading, .range_end = {}, .revision = writer_.committed().revision});
   if (!answer.ok()) return answer.status();
   return !answer->found.empty();
 }

@@ -41,11 +41,11 @@ class ReplicatedStore final : public Store {
   ReplicatedStore(etcd::EtcdClient& client, FrameWriter& writer,
                   const ReplicatedStoreOptions& options);
 
-  // Whether the log was begun. Read at the newest revision.
+  // Whether the log was begun before the take-over.
   Result<bool> HasHeading();
 
-  // Reads the log as it was at the take-over, and writes beats meanwhile. A log that does not exist
-  // yet has no records.
+  // Reads the log as it was at the take-over. Meanwhile it writes beats and discards no history. A
+  // log that does not exist yet has no records.
   Status Load(RecordSink& sink) override;
   // Durable in etcd whatever `durability` says.
   Status Append(std::span<const StoredRecord> records, Durability durability) override;

@@ -178,11 +178,17 @@ TEST_F(ReplicatedStoreTest, ALeaderDiscardsNoHistoryWhileItLoads) {
     writing.journal().AwaitWritten();
   }
   writing.journal().Stop();
+  // Its first beat is further from revision 0 than that.
   Leader next(etcd_.options(), "b", {.compact_every = 1, .frames_per_read = 1});
+  const std::int64_t loaded_at = next.committed().revision;
   RowTable table;
   const auto end = LoadLog(next.store(), table);
   ASSERT_TRUE(end.ok()) << end.status().message();
   EXPECT_EQ(table.rows().size(), 6U);
+  const etcd::Get then{.key = next.writer().keys().beat, .range_end = {}, .revision = loaded_at};
+  EXPECT_EQ(next.client().Range(then, 5s).outcome, etcd::Outcome::kDone);
+  EXPECT_TRUE(next.store().Append({}, Durability::kMachine).ok());
+  EXPECT_EQ(next.client().Range(then, 5s).outcome, etcd::Outcome::kCompacted);
 }
 
 TEST_F(ReplicatedStoreTest, BeatsEndWithTheFirstAppend) {
@@ -230,6 +236,18 @@ TEST_F(ReplicatedStoreTest, ALeaderThatIsDeposedWhileItLoadsLearnsOfIt) {
   ASSERT_FALSE(end.ok());
   EXPECT_EQ(end.status().code(), StatusCode::kDeposed);
   EXPECT_EQ(Reload(), before);
+}
+
+TEST_F(ReplicatedStoreTest, ALogThatTheNextLeaderBeganIsNotThatOfADeposedOne) {
+  Leader deposed(etcd_.options(), "a");
+  Leader next(etcd_.options(), "b");
+  ASSERT_TRUE(BeginLog(next.store(), kLogId).ok());
+  const auto has_heading = deposed.store().HasHeading();
+  ASSERT_TRUE(has_heading.ok());
+  EXPECT_FALSE(has_heading.value());
+  EXPECT_EQ(BeginLog(deposed.store(), kLogId).code(), StatusCode::kDeposed);
+  RowTable rows;
+  EXPECT_TRUE(LoadLog(next.store(), rows).ok());
 }
 
 TEST_F(ReplicatedStoreTest, ALostFrameIsDamage) {
