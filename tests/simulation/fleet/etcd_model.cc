@@ -58,6 +58,11 @@ bool EtcdModel::Execute(const etcd::Operation& operation, std::int64_t revision,
     const bool exists = !versions.empty() && versions.back().create_revision != 0;
     const std::int64_t created = exists ? versions.back().create_revision : revision;
     versions.push_back({revision, created, put->value});
+    store_.changes.push_back({.kind = etcd::WatchEvent::Kind::kPut,
+                              .kv = {.key = put->key,
+                                     .value = put->value,
+                                     .create_revision = created,
+                                     .mod_revision = revision}});
     return true;
   }
   if (const auto* range = std::get_if<etcd::DeleteRange>(&operation)) {
@@ -75,6 +80,8 @@ bool EtcdModel::Delete(const etcd::DeleteRange& range, std::int64_t revision) {
        at != store_.keys.end() && IsInRange(at->first, range.key, range.range_end); ++at) {
     if (at->second.back().create_revision == 0) continue;
     at->second.push_back({revision, 0});
+    store_.changes.push_back({.kind = etcd::WatchEvent::Kind::kDelete,
+                              .kv = {.key = at->first, .mod_revision = revision}});
     has_deleted = true;
   }
   return has_deleted;
@@ -115,6 +122,17 @@ etcd::RangeAnswer EtcdModel::Range(const etcd::Get& get) const {
   return answer;
 }
 
+std::vector<etcd::WatchEvent> EtcdModel::Changes(const etcd::Get& target,
+                                                 std::int64_t revision) const {
+  std::vector<etcd::WatchEvent> changes;
+  auto at = store_.changes.end();
+  while (at != store_.changes.begin() && std::prev(at)->kv.mod_revision >= revision) --at;
+  for (; at != store_.changes.end(); ++at) {
+    if (IsInRange(at->kv.key, target.key, target.range_end)) changes.push_back(*at);
+  }
+  return changes;
+}
+
 etcd::Answer EtcdModel::Compact(std::int64_t revision) {
   etcd::Answer answer;
   answer.revision = store_.revision;
@@ -125,6 +143,9 @@ etcd::Answer EtcdModel::Compact(std::int64_t revision) {
     answer.outcome = etcd::Outcome::kCompacted;
   } else {
     store_.compacted = revision;
+    std::erase_if(store_.changes, [revision](const etcd::WatchEvent& change) {
+      return change.kv.mod_revision < revision;
+    });
     for (auto at = store_.keys.begin(); at != store_.keys.end();) {
       Versions& versions = at->second;
       auto first = std::ranges::upper_bound(versions, revision, {}, &Version::revision);

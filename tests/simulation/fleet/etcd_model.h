@@ -1,7 +1,8 @@
-// A model of etcd's key-value store: one thread, no leases, no watches.
+// A model of etcd's key-value store: one thread, no leases.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -22,7 +23,11 @@ class EtcdModel {
   etcd::RangeAnswer Range(const etcd::Get& get) const;
   etcd::Answer Compact(std::int64_t revision);
 
+  // What a watch of these keys reports from that revision on, in order.
+  std::vector<etcd::WatchEvent> Changes(const etcd::Get& target, std::int64_t revision) const;
+
   std::int64_t revision() const { return store_.revision; }
+  std::int64_t compacted() const { return store_.compacted; }
   void Backup() { backup_ = store_; }
   // Everything since the last Backup is gone, and its revisions are used again.
   void Restore() { store_ = backup_; }
@@ -38,6 +43,7 @@ class EtcdModel {
     std::int64_t revision = 1;
     std::int64_t compacted = 0;
     std::map<std::string, Versions> keys = {};
+    std::deque<etcd::WatchEvent> changes = {};  // since the compacted revision
   };
 
   const Version* Find(const std::string& key, std::int64_t revision) const;

@@ -1,5 +1,6 @@
 #include "tests/simulation/fleet/etcd_network.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "tests/simulation/fleet/seams/storage/etcd/etcd_client.h"
@@ -30,8 +31,8 @@ TimeUs EtcdNetwork::Delay() {
   return random_.Between(150, 2 * kMs);
 }
 
-bool EtcdNetwork::IsCutOff(const Process& process) const {
-  return process.name == cut_off_.first && Time().now() < cut_off_.second;
+bool EtcdNetwork::IsCutOff(const std::string& process) const {
+  return process == cut_off_.first && Time().now() < cut_off_.second;
 }
 
 EtcdNetwork::Outcome EtcdNetwork::Await(std::function<void(bool)> execute, TimeUs timeout) {
@@ -49,16 +50,17 @@ EtcdNetwork::Outcome EtcdNetwork::Await(std::function<void(bool)> execute, TimeU
     *is_answered = true;
     Time().Ready(*fiber);
   };
-  const bool is_answer_lost = OneIn(faults_.lost_answer) || IsCutOff(process);
+  const bool is_answer_lost = OneIn(faults_.lost_answer) || IsCutOff(process.name);
   const TimeUs back = Delay();
   const TimeUs there = Delay();
-  if (!IsCutOff(process) && !OneIn(faults_.lost_request)) {
+  if (!IsCutOff(process.name) && !OneIn(faults_.lost_request)) {
     auto is_executed = std::make_shared<bool>(false);
     const auto arrive = [this, execute = std::move(execute), is_executed, is_answer_lost, back,
                          answer] {
       if (Time().now() < down_until_) return;
       const bool is_first = !std::exchange(*is_executed, true);
       execute(is_first);
+      SendChanges();
       if (is_first && !is_answer_lost) Time().After(back, answer);
     };
     Time().After(there, arrive);
@@ -70,6 +72,77 @@ EtcdNetwork::Outcome EtcdNetwork::Await(std::function<void(bool)> execute, TimeU
   while (!*is_answered && Time().now() < end && !process.is_dead) Time().BlockUntil(end);
   if (process.is_dead) return Outcome::kKilled;
   return *is_answered ? Outcome::kAnswered : Outcome::kSilence;
+}
+
+etcd::Answer EtcdNetwork::OpenStream(const std::shared_ptr<WatchStream>& stream,
+                                     std::chrono::milliseconds timeout) {
+  return Call<etcd::Answer>(
+      [this, stream](EtcdModel& model) {
+        etcd::Answer answer;
+        answer.outcome = etcd::Outcome::kDone;
+        answer.revision = model.revision();
+        if (stream->next_revision < model.compacted()) {
+          answer.outcome = etcd::Outcome::kCompacted;
+          answer.revision = model.compacted();
+        } else if (stream->arrives_at == 0) {
+          stream->arrives_at = Time().now();
+          streams_.push_back(stream);
+        }
+        return answer;
+      },
+      timeout, etcd::Outcome::kUnavailable);
+}
+
+etcd::Answer EtcdNetwork::RequestProgress(std::chrono::milliseconds timeout) {
+  return Call<etcd::Answer>(
+      [](EtcdModel& model) {
+        etcd::Answer answer;
+        answer.outcome = etcd::Outcome::kDone;
+        answer.revision = model.revision();
+        return answer;
+      },
+      timeout, etcd::Outcome::kUnavailable);
+}
+
+void EtcdNetwork::SendChanges() {
+  std::erase_if(streams_, [](const auto& stream) { return stream.expired(); });
+  for (const auto& each : streams_) {
+    if (const auto stream = each.lock(); stream && !stream->is_stuck) Send(stream);
+  }
+}
+
+// In order: what is slow holds up what follows it.
+void EtcdNetwork::Send(const std::shared_ptr<WatchStream>& stream) {
+  auto events = etcd_.Changes(stream->target, stream->next_revision);
+  stream->next_revision = std::max(stream->next_revision, etcd_.revision() + 1);
+  if (events.empty()) return;
+  stream->arrives_at = std::max(stream->arrives_at, Time().now() + Delay());
+  Time().At(stream->arrives_at, [this, stream, events = std::move(events)]() mutable {
+    Receive(*stream, std::move(events));
+  });
+  if (!OneIn(faults_.cut_stream)) return;
+  stream->is_stuck = true;
+  if (random_.OneIn(2)) return;
+  Time().At(stream->arrives_at, [stream] {
+    stream->has_ended = true;
+    if (stream->on_change) stream->on_change();
+  });
+}
+
+void EtcdNetwork::Receive(WatchStream& stream, std::vector<etcd::WatchEvent> events) const {
+  stream.is_stuck |= IsCutOff(stream.process) || Time().now() < down_until_;
+  if (stream.is_stuck) return;
+  stream.received.push_back(std::move(events));
+  if (stream.on_change) stream.on_change();
+}
+
+void EtcdNetwork::EndStreams() {
+  for (const auto& each : std::exchange(streams_, {})) {
+    const auto stream = each.lock();
+    if (!stream) continue;
+    stream->is_stuck = stream->has_ended = true;
+    if (stream->on_change) stream->on_change();
+  }
 }
 
 }  // namespace fairlock::fleet

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/simulation/fleet/etcd_model.h"
 #include "tests/simulation/fleet/virtual_time.h"
@@ -20,6 +23,19 @@ struct NetworkFaults {
   std::uint64_t refused = 0;    // at once: not executed
   std::uint64_t slow = 0;       // some tenths of a second
   std::uint64_t very_slow = 0;  // some seconds: longer than the caller waits
+  std::uint64_t cut_stream = 0;
+};
+
+// A stream of a watch, and what its client has received and not taken yet.
+struct WatchStream {
+  etcd::Get target;
+  std::int64_t next_revision = 0;                           // the first that was not sent
+  std::string process = {};                                 // of the client
+  TimeUs arrives_at = 0;                                    // what was sent last
+  bool is_stuck = false;                                    // nothing more arrives
+  bool has_ended = false;                                   // and the client knows
+  std::deque<std::vector<etcd::WatchEvent>> received = {};  // each of whole revisions
+  std::function<void()> on_change = {};                     // null: nobody waits
 };
 
 class EtcdNetwork {
@@ -33,7 +49,14 @@ class EtcdNetwork {
   // No request that arrives until then is executed.
   void StopEtcdUntil(TimeUs end) { down_until_ = end; }
   // Nothing passes between that process and etcd until then.
-  void CutOff(const Process& process, TimeUs end) { cut_off_ = {process.name, end}; }
+  void CutOff(const std::string& process, TimeUs end) { cut_off_ = {process, end}; }
+  // As when etcd is stopped.
+  void EndStreams();
+
+  // Blocks the calling fiber. kCompacted: the first revision that is wanted is gone.
+  etcd::Answer OpenStream(const std::shared_ptr<WatchStream>& stream,
+                          std::chrono::milliseconds timeout);
+  etcd::Answer RequestProgress(std::chrono::milliseconds timeout);
 
   // Blocks the calling fiber until the answer or the end of the timeout. `otherwise` is the outcome
   // if there is no answer.
@@ -62,13 +85,17 @@ class EtcdNetwork {
   Outcome Await(std::function<void(bool is_first)> execute, TimeUs timeout);
   bool OneIn(std::uint64_t n) { return n != 0 && random_.OneIn(n); }
   TimeUs Delay();
-  bool IsCutOff(const Process& process) const;
+  bool IsCutOff(const std::string& process) const;
+  void SendChanges();
+  void Send(const std::shared_ptr<WatchStream>& stream);
+  void Receive(WatchStream& stream, std::vector<etcd::WatchEvent> events) const;
 
   EtcdModel& etcd_;
   simulation::Random random_;
   NetworkFaults faults_;
   TimeUs down_until_ = 0;
   std::pair<std::string, TimeUs> cut_off_;
+  std::vector<std::weak_ptr<WatchStream>> streams_;
 };
 
 // The network of the run in progress.

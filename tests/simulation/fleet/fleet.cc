@@ -37,6 +37,7 @@ class Fleet {
   void TellEvent(const std::string& text);
 
   void MakeTrouble();
+  void TroubleTakeOver(Node& node);
   void Pause(Node& node, TimeUs duration);
   void Kill(Node& node);
   void RestoreBackup();
@@ -118,11 +119,14 @@ void Fleet::Start(Node& node) {
                  .boot_offset = node.boot_offset,
                  .wall_offset = node.wall_offset,
                  .turn = setting_.turn},
-      links_, [this](const std::string& text) { TellEvent(text); },
-      [this](const ServedBy& by) {
-        ++report_.leads;
-        ledger_.Lead(by);
-      });
+      links_,
+      RunHooks{.event = [this](const std::string& text) { TellEvent(text); },
+               .taken_over = [this, &node] { TroubleTakeOver(node); },
+               .led =
+                   [this](const ServedBy& by) {
+                     ++report_.leads;
+                     ledger_.Lead(by);
+                   }});
   TellEvent(node.name + ": starts");
   fleet::Run& run = *node.run;
   run.Start([this, &node, &run](RunEnd end) { End(node, run, end); });
@@ -230,7 +234,7 @@ void Fleet::MakeTrouble() {
     case 8:
       if (!node.run) break;
       TellEvent(node.name + ": is cut off from etcd");
-      network_.CutOff(node.run->process(), now + random_.Between(300 * kMs, 6 * kSecond));
+      network_.CutOff(node.name, now + random_.Between(300 * kMs, 6 * kSecond));
       break;
     default:
       TellEvent("someone compacts etcd's history");
@@ -240,11 +244,20 @@ void Fleet::MakeTrouble() {
   scheduler_.After(random_.Between(kMs, 2 * setting_.trouble_every), [this] { MakeTrouble(); });
 }
 
+// While the node reads the log, which takes a few milliseconds.
+void Fleet::TroubleTakeOver(Node& node) {
+  if (is_healed_ || !random_.OneIn(4)) return;
+  scheduler_.After(random_.Between(0, 20 * kMs), [this, &node] {
+    if (!is_healed_) Pause(node, random_.Between(200 * kMs, 6 * kSecond));
+  });
+}
+
 // As docs/HIGH_AVAILABILITY.md says: all nodes are stopped before.
 void Fleet::RestoreBackup() {
   for (Node& node : nodes_) Kill(node);
   TellEvent("etcd is restored from a backup");
   etcd_.Restore();
+  network_.EndStreams();
   ledger_.ForgetAll();
 }
 
@@ -255,7 +268,7 @@ void Fleet::Heal() {
   network_.StopEtcdUntil(0);
   for (Node& node : nodes_) {
     if (node.run) scheduler_.Continue(node.run->process());
-    network_.CutOff(Process{.name = node.name}, 0);
+    network_.CutOff(node.name, 0);
   }
 }
 
@@ -324,7 +337,8 @@ Setting MakeSetting(std::uint64_t seed) {
                      .repeated = some(15),
                      .refused = some(30),
                      .slow = some(10),
-                     .very_slow = some(40)};
+                     .very_slow = some(40),
+                     .cut_stream = some(20)};
   return setting;
 }
 

@@ -29,12 +29,10 @@ command::Service ServiceOf(const persist::StateLogState& state) {
 
 }  // namespace
 
-Run::Run(const RunOptions& options, LinkNetwork& network, std::function<void(std::string)> events,
-         std::function<void(const ServedBy&)> on_lead)
+Run::Run(const RunOptions& options, LinkNetwork& network, RunHooks hooks)
     : options_(options),
       network_(network),
-      events_(std::move(events)),
-      on_lead_(std::move(on_lead)),
+      hooks_(std::move(hooks)),
       process_{.name = options.node},
       parts_(command::WholeLanguage(), EngineOptionsOf(options), environment_.Given(), BoottimeMs(),
              {.history_bytes = 0, .labels_max = 0}),
@@ -104,15 +102,25 @@ void Run::Main() {
 }
 
 void Run::StandBy() {
-  auto home = storage::replicated::ClusterHome::Open({.etcd = {},
-                                                      .fleet = "sim",
-                                                      .node = options_.node,
-                                                      .address = options_.node,
-                                                      .now_ms = [this] { return BoottimeMs(); }});
+  auto home = storage::replicated::ClusterHome::Open(
+      {.etcd = {},
+       .fleet = "sim",
+       .node = options_.node,
+       .address = options_.node,
+       .now_ms = [this] { return BoottimeMs(); },
+       .on_leader =
+           [this](const storage::replicated::LeaderView& view) {
+             if (!view.is_this_node) return;
+             Tell("has taken over");
+             hooks_.taken_over();
+           }});
   assert(home.ok());
   home_ = std::move(home.value());
   reader_ = Thread([this] {
-    storage::Status status = home_->AwaitLeadership(rows_);
+    storage::Status status = home_->AwaitLeadership([this]() -> storage::ChangeSink& {
+      rows_ = persist::LoadedRows();
+      return rows_;
+    });
     if (status.ok()) status = rows_.Finish();
     loaded_ = status;
     Wake();
@@ -150,7 +158,7 @@ void Run::TakeLead() {
   Tell("leads, epoch " + std::to_string(home_->epoch()) + ", " + std::to_string(rows_.size()) +
        " rows");
   turn_.by.loaded_at = Time().now();
-  on_lead_(turn_.by);
+  hooks_.led(turn_.by);
   state_log_.emplace(
       parts_.locks.engine(), *home_, rows_,
       persist::StateLogOptions{
@@ -232,7 +240,7 @@ void Run::HandOver() {
   for (ServerConnection& connection : connections_) connection.Close();
   if (is_deposed_ || state_log_->state().has_failed) return;
   home_->Stop();
-  const storage::Status status = home_->HandOver();
+  const storage::Status status = home_->HandOver("");
   Tell(status.ok() ? "handed over" : "did not hand over: " + status.message());
 }
 
@@ -244,6 +252,7 @@ RunEnd Run::End() {
   if (reader_.joinable()) reader_.join();
   state_log_.reset();
   turn_.state_log = nullptr;
+  home_.reset();
   if (process_.is_dead) return RunEnd::kKilled;
   if (is_deposed_) return RunEnd::kDeposed;
   return error_.empty() ? RunEnd::kStopped : RunEnd::kFailed;

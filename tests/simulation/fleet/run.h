@@ -35,14 +35,17 @@ enum class RunEnd : std::uint8_t {
   kFailed,   // the locks cannot be read or written: error() says why
 };
 
+struct RunHooks {
+  std::function<void(std::string)> event;    // for a history
+  std::function<void()> taken_over;          // the locks are not loaded yet
+  std::function<void(const ServedBy&)> led;  // they are
+};
+
 // The glue of server/services/persistence_service and of net::TurnLoop around the real parts, which
 // are everything else: the leadership, the log, the engine, the commands.
-//
-// `events` hears of everything worth telling in a history, `on_lead` when the locks are loaded.
 class Run {
  public:
-  Run(const RunOptions& options, LinkNetwork& network, std::function<void(std::string)> events,
-      std::function<void(const ServedBy&)> on_lead);
+  Run(const RunOptions& options, LinkNetwork& network, RunHooks hooks);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run();
@@ -77,12 +80,11 @@ class Run {
   engine::TimeMs BoottimeMs() const;
   void HoldBoottime(bool is_held);
   std::int64_t UnixMs() const;
-  void Tell(std::string text) { events_(options_.node + ": " + std::move(text)); }
+  void Tell(std::string text) { hooks_.event(options_.node + ": " + std::move(text)); }
 
   const RunOptions options_;
   LinkNetwork& network_;
-  const std::function<void(std::string)> events_;
-  const std::function<void(const ServedBy&)> on_lead_;
+  const RunHooks hooks_;
   engine::TimeMs held_at_ = -1;  // the clock stands still since then; -1: it runs
   engine::DurationMs held_ms_ = 0;
   Process process_;

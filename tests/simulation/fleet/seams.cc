@@ -25,4 +25,11 @@ void ConditionVariable::Wait() {
   std::erase(waiting_, fiber);
 }
 
+void ConditionVariable::WaitUntil(TimeUs end) {
+  Fiber* const fiber = Time().current();
+  waiting_.push_back(fiber);
+  Time().BlockUntil(end);
+  std::erase(waiting_, fiber);
+}
+
 }  // namespace fairlock::fleet

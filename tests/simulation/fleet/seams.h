@@ -45,8 +45,23 @@ class ConditionVariable {
     }
   }
 
+  template <typename Rep, typename Period, typename Predicate>
+  bool wait_for(std::unique_lock<std::mutex>& lock, std::chrono::duration<Rep, Period> time,
+                Predicate is_met) {
+    const TimeUs end =
+        Time().now() + std::chrono::duration_cast<std::chrono::microseconds>(time).count();
+    while (!is_met()) {
+      if (Time().now() >= end) return false;
+      lock.unlock();
+      WaitUntil(end);
+      lock.lock();
+    }
+    return true;
+  }
+
  private:
   void Wait();
+  void WaitUntil(TimeUs end);
 
   std::vector<Fiber*> waiting_;
 };
