@@ -16,7 +16,9 @@ using NewSink = std::function<ChangeSink&()>;
 
 // It has the beginning of the log up to a frame; its sink has the changes up to there, as LoadLog
 // would have passed them on. It begins anew, with a new sink, when the log has another heading or
-// does not continue what was read.
+// does not continue what was read. After a restore of etcd from a backup the log may have other
+// frames of the same numbers. A batch after them has a checksum that does not follow; if there is
+// none yet, only the last frame shows it, so it is compared.
 //
 // Not thread-safe.
 class LogCopy {
@@ -30,7 +32,7 @@ class LogCopy {
   Status CatchUp(const PageReader& pages, const PinnedLog& log);
   // Takes a frame that was written later. Fails, and begins anew the next time, if it is not the
   // next one.
-  Status TakeFrame(std::string_view key, std::string_view value);
+  Status TakeFrame(const etcd::KeyValue& frame);
   // The next CatchUp begins anew.
   void Forget() { log_.reset(); }
 
@@ -48,6 +50,8 @@ class LogCopy {
     LogReader reader;
     LogReading reading;
   };
+
+  Result<bool> Continues(const PageReader& pages, const PinnedLog& log, const std::string& heading);
 
   const PartitionKeys& keys_;
   const NewSink new_sink_;

@@ -40,9 +40,9 @@ struct LogTailOptions {
 };
 
 // Reads the heading and the frames at one revision, then applies the changes after that revision as
-// a watch reports them. When the watch cannot continue, when a frame is not the next one or when a
-// snapshot has replaced the heading, it reads again at a newer revision: all, or only what is
-// missing if what it has is still the beginning of the log.
+// a watch reports them. When the watch does not continue without a break, when a frame is not the
+// next one or when a snapshot has replaced the heading, it reads again at a newer revision: all, or
+// only what is missing if what it has is still the beginning of the log.
 //
 // A loading thread and the thread of the watch take turns with the copy. Nothing is queued between
 // them and etcd: the watch waits until its changes are applied.
@@ -85,7 +85,8 @@ class LogTail {
   bool TakeBeat(const etcd::KeyValue& found);
   Result<etcd::RangeAnswer> Read(const etcd::Get& get);
   void CountLag();
-  void SetFollowing(bool is_following);
+  void BeginFollowing(bool continues);
+  void LoseFollowing();
   void EndFollowing();
   bool AwaitStop(std::chrono::milliseconds time);
 
@@ -102,6 +103,7 @@ class LogTail {
   struct {
     bool has_following_ended = false;
     bool is_following = false;
+    bool was_lost = false;         // since Follow was called
     std::uint64_t newest_end = 1;  // of the log, as the newest beat says
     std::uint64_t next_frame = 0;
     std::uint64_t loads = 0;

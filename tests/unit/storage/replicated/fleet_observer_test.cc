@@ -17,7 +17,7 @@ namespace {
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
-TimeMs NowMs() {
+TimeMs SteadyMs() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
@@ -42,7 +42,7 @@ class Node {
                                           .prefix = "/fairlock/t/",
                                           .lease_ttl = 2s,
                                           .round = 50ms,
-                                          .now_ms = NowMs,
+                                          .now_ms = SteadyMs,
                                           .describe = [this] { return Record(); },
                                           .on_view = [this] { ++rounds_; }});
     EXPECT_TRUE(observer.ok()) << observer.status().message();
@@ -120,7 +120,7 @@ TEST(FleetObserver, NodesSeeEachOtherAndTheMembersOfEtcd) {
   EXPECT_EQ(view.nodes[1], b->Record());
   EXPECT_EQ(view.error, "");
   EXPECT_EQ(view.refusal, "");
-  EXPECT_LE(view.read_at, NowMs());
+  EXPECT_LE(view.read_at, SteadyMs());
 
   view = a.Await([](const FleetView& one) { return one.etcd.size() == 3; });
   EXPECT_EQ(std::ranges::count_if(view.etcd, &MemberState::is_leader), 1);
