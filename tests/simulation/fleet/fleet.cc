@@ -12,6 +12,7 @@ namespace {
 
 constexpr TimeUs kTrouble = 20 * kSecond;   // how long things go wrong
 constexpr TimeUs kRecovery = 15 * kSecond;  // after which a node leads again
+constexpr const char* kBeatKey = "/fairlock/sim/p/00/beat";
 
 class Fleet {
  public:
@@ -25,12 +26,14 @@ class Fleet {
     TimeUs boot_offset = 0;
     TimeUs wall_offset = 0;
     std::shared_ptr<fleet::Run> run = nullptr;  // null: the process is not there
+    TimeUs taken_over_at = 0;                   // by this run; 0: it stands by
   };
 
   void StartClients();
   void Start(Node& node);
   void StartLater(Node& node, TimeUs delay);
   void End(Node& node, fleet::Run& run, RunEnd end);
+  void CheckEnd(const Node& node, const fleet::Run& run, RunEnd end);
   std::shared_ptr<Link> Connect(int node);
   bool IsSilent(const Link& link) const;
   void TellRequest(const Request& request, const std::string& text);
@@ -40,7 +43,9 @@ class Fleet {
   void TroubleTakeOver(Node& node);
   void Pause(Node& node, TimeUs duration);
   void Kill(Node& node);
+  void Compact();
   void RestoreBackup();
+  void AcceptRestore();
   void Heal();
   void CheckRecovery();
   Node& AnyNode(bool prefers_leader);
@@ -60,6 +65,7 @@ class Fleet {
   FleetReport report_;
   std::uint64_t requests_ = 0;
   int runs_ = 0;
+  TimeUs compacted_at_ = 0;  // not by a leader
   bool is_healed_ = false;
   bool is_over_ = false;
 };
@@ -85,6 +91,7 @@ Fleet::Fleet(const Setting& setting, bool has_history)
   RandomDevice::next = 0;
   StoreSizes::frame_bytes_max = setting.frame_bytes_max;
   StoreSizes::compact_every = setting.compact_every;
+  StoreSizes::batch_bytes_max = setting.batch_bytes_max;
   network_.set_faults(setting.network);
   for (int number = 0; number < setting.nodes; ++number) {
     nodes_.push_back({.number = number,
@@ -121,7 +128,11 @@ void Fleet::Start(Node& node) {
                  .turn = setting_.turn},
       links_,
       RunHooks{.event = [this](const std::string& text) { TellEvent(text); },
-               .taken_over = [this, &node] { TroubleTakeOver(node); },
+               .taken_over =
+                   [this, &node] {
+                     node.taken_over_at = scheduler_.now();
+                     TroubleTakeOver(node);
+                   },
                .led =
                    [this](const ServedBy& by) {
                      ++report_.leads;
@@ -140,13 +151,30 @@ void Fleet::StartLater(Node& node, TimeUs delay) {
 void Fleet::End(Node& node, fleet::Run& run, RunEnd end) {
   std::erase_if(open_links_, [&](const auto& open) { return open.second == &run; });
   TellEvent(node.name + ": has ended");
-  if (end == RunEnd::kFailed && !report_.violation && !setting_.restores_backup) {
-    report_.violation = {.text = node.name + " failed: " + run.error(), .key = -1};
-  }
+  CheckEnd(node, run, end);
+  node.taken_over_at = 0;
   scheduler_.After(1, [run = std::exchange(node.run, nullptr)] {});
   if (is_over_) return;
   StartLater(node, end == RunEnd::kDeposed ? random_.Between(5 * kMs, 50 * kMs)
                                            : random_.Between(50 * kMs, 2 * kSecond));
+}
+
+// No node fails, and a leader gives way only to another one. Who restores etcd, or takes its
+// history away, can make a node end.
+void Fleet::CheckEnd(const Node& node, const fleet::Run& run, RunEnd end) {
+  if (report_.violation || setting_.restores_backup) return;
+  if (end == RunEnd::kFailed) {
+    report_.violation = {.text = node.name + " failed: " + run.error(), .key = -1};
+  }
+  if (end != RunEnd::kDeposed || run.is_stop_asked() || run.epoch() == 0) return;
+  // A node may learn late that it has taken over.
+  if (compacted_at_ != 0 && compacted_at_ + 10 * kSecond >= node.taken_over_at) return;
+  const etcd::RangeAnswer answer = etcd_.Range({.key = kBeatKey});
+  const auto beat = storage::replicated::DecodeBeat(answer.found.front().value);
+  if (beat.ok() && beat->epoch == run.epoch() && beat->leader == node.name) {
+    report_.violation = {.text = node.name + " gave way, but no other node has taken over",
+                         .key = -1};
+  }
 }
 
 std::shared_ptr<Link> Fleet::Connect(int number) {
@@ -237,8 +265,7 @@ void Fleet::MakeTrouble() {
       network_.CutOff(node.name, now + random_.Between(300 * kMs, 6 * kSecond));
       break;
     default:
-      TellEvent("someone compacts etcd's history");
-      etcd_.Compact(etcd_.revision());
+      Compact();
       break;
   }
   scheduler_.After(random_.Between(kMs, 2 * setting_.trouble_every), [this] { MakeTrouble(); });
@@ -252,13 +279,33 @@ void Fleet::TroubleTakeOver(Node& node) {
   });
 }
 
-// As docs/HIGH_AVAILABILITY.md says: all nodes are stopped before.
+void Fleet::Compact() {
+  TellEvent("someone compacts etcd's history");
+  compacted_at_ = scheduler_.now();
+  etcd_.Compact(etcd_.revision());
+}
+
+// docs/HIGH_AVAILABILITY.md says that all nodes are to be stopped before. Standbys that live on do
+// no harm, but those that have seen the lost state need the operator.
 void Fleet::RestoreBackup() {
-  for (Node& node : nodes_) Kill(node);
+  for (Node& node : nodes_) {
+    if (!setting_.restore_spares_standbys || node.taken_over_at != 0) Kill(node);
+  }
   TellEvent("etcd is restored from a backup");
   etcd_.Restore();
   network_.EndStreams();
   ledger_.ForgetAll();
+  AcceptRestore();
+}
+
+void Fleet::AcceptRestore() {
+  scheduler_.After(random_.Between(100 * kMs, 3 * kSecond), [this] {
+    if (is_over_) return;
+    for (Node& node : nodes_) {
+      if (node.run) node.run->AcceptRestore();
+    }
+    AcceptRestore();
+  });
 }
 
 void Fleet::Heal() {
@@ -329,7 +376,7 @@ Setting MakeSetting(std::uint64_t seed) {
   setting.compact_every = random.OneIn(2) ? 20'000 : random.Between(5, 200);
   setting.frame_bytes_max =
       static_cast<std::size_t>(random.OneIn(2) ? 1 << 20 : random.Between(60, 400));
-  setting.restores_backup = random.OneIn(8);
+  setting.restores_backup = random.OneIn(6);
   if (setting.restores_backup) setting.wall_skew = 0;
   setting.trouble_every = random.Between(400 * kMs, 5 * kSecond);
   setting.network = {.lost_request = some(20),
@@ -339,6 +386,8 @@ Setting MakeSetting(std::uint64_t seed) {
                      .slow = some(10),
                      .very_slow = some(40),
                      .cut_stream = some(20)};
+  setting.restore_spares_standbys = !random.OneIn(3);
+  setting.batch_bytes_max = static_cast<std::uint64_t>(random.Between(200, 4 << 10));
   return setting;
 }
 

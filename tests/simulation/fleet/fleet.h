@@ -26,9 +26,11 @@ struct Setting {
   TimeUs wall_skew = 0;  // at most, between the nodes' wall clocks
   bool keeps_lines = true;
   bool restores_backup = false;
+  bool restore_spares_standbys = false;
   std::int64_t etcd_revision = 1;
   std::int64_t compact_every = 0;
   std::size_t frame_bytes_max = 0;
+  std::uint64_t batch_bytes_max = 0;
   TimeUs trouble_every = 0;
   NetworkFaults network = {};
 };

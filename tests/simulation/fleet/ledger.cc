@@ -17,6 +17,14 @@ bool Covers(TimeUs from, TimeUs until, const Request& request, const Reply& repl
   return from <= request.sent && reply.left + kSlack <= until;
 }
 
+// Whether a leader has executed a request for it. A place that came back with a backup of etcd is
+// another one.
+bool MayStand(const std::vector<std::shared_ptr<Request>>& requests) {
+  return std::ranges::any_of(requests, [](const auto& request) {
+    return request->fate == Request::Fate::kExecuted && request->by.loaded_at != 0;
+  });
+}
+
 }  // namespace
 
 Ledger::Ledger(const LedgerOptions& options) : options_(options) {
@@ -88,6 +96,7 @@ void Ledger::Take(const Request& request, const Reply& reply) {
     if (request.command == Command::kLock) {
       owner.may_hold = owner.may_have_held;
       if (request.waits) owner.place.requests.pop_back();
+      if (owner.place.requests.empty()) owner.place = {};
     }
     return;
   }
@@ -119,14 +128,17 @@ void Ledger::TakeGrant(const Request& request, const Reply& reply, Key& key, Own
     Fail(request, "grants a token again that was released", 0);
   }
   const bool is_fresh = is_first && !owner.may_have_held;
-  const TimeUs lease_from = is_fresh ? reply.left : request.sent;
+  const TimeUs lease_from = is_fresh ? LeaseStart(request, reply) : request.sent;
   if (is_first) {
     if (options_.keeps_lines) CheckPlace(request, token, key, owner);
     const TimeUs asked =
         owner.place.requests.empty() ? request.sent : owner.place.requests.front()->sent;
     const bool may_be_old = owner.may_have_held && reply.decided == request.decided_at;
-    key.grants.push_back(
-        {request.owner, token, asked, may_be_old ? asked : reply.decided, reply.decided});
+    TimeUs decided_from = may_be_old ? asked : reply.decided;
+    for (const auto& lock : owner.given_up) {
+      if (may_be_old) decided_from = std::min(decided_from, lock->sent);
+    }
+    key.grants.push_back({request.owner, token, asked, decided_from, reply.decided});
     key.token_max = std::max(key.token_max, token);
     owner.tokens.emplace(token, 0);
   }
@@ -136,6 +148,14 @@ void Ledger::TakeGrant(const Request& request, const Reply& reply, Key& key, Own
            .from = reply.decided,
            .until = lease_from + request.lease - kSlack,
            .asked = request.sent});
+}
+
+TimeUs Ledger::LeaseStart(const Request& request, const Reply& reply) const {
+  TimeUs start = reply.left;
+  for (const ServedBy& lead : leads_) {
+    if (lead.loaded_at > request.by.loaded_at) start = std::min(start, lead.loaded_at);
+  }
+  return start;
 }
 
 void Ledger::CheckToken(const Request& request, Token token, const Key& key, bool is_fresh) {
@@ -313,7 +333,7 @@ void Ledger::TakeRead(const Request& request, const Reply& reply, Key& key) {
     case Command::kPosition:
       if (is_number && reply.number == 0) return SeeHeld(request, reply, key, request.about);
       SeeNotHeld(request, reply, about, 0);
-      if (is_number && !about.place.requests.empty() && about.place.seen_at == 0) {
+      if (is_number && about.place.seen_at == 0 && MayStand(about.place.requests)) {
         about.place.seen_at = Time().now();
       }
       return;

@@ -1,9 +1,10 @@
 // The judge: what clients were told, and the promises that follow from it.
 //
 // 1. Exclusion. An owner that was told a token holds the key from the decision until its lease
-// ends,
-//    counted from when the reply left, or until it sends UNLOCK. During that time no other owner
-//    holds it, so no reply says so, and no reply says that this owner does not.
+//    ends, or until it sends UNLOCK. The lease is counted from when the reply left, or from when
+//    the next leader had loaded the lock: a leader may learn late that its last write before that
+//    was committed, and then answers for it. During that time no other owner holds the key, so no
+//    reply says so, and no reply says that this owner does not.
 // 2. Nothing acknowledged is lost. A released token never holds again, and a key that nobody can
 //    hold or wait for is not denied.
 // 3. Tokens rise.
@@ -99,6 +100,7 @@ class Ledger {
   void SendLock(const std::shared_ptr<Request>& request, Key& key, Owner& owner);
   void TakeLock(const Request& request, const Reply& reply, Key& key, Owner& owner);
   void TakeGrant(const Request& request, const Reply& reply, Key& key, Owner& owner);
+  TimeUs LeaseStart(const Request& request, const Reply& reply) const;
   void CheckToken(const Request& request, Token token, const Key& key, bool is_fresh);
   void CheckPlace(const Request& request, Token token, Key& key, Owner& owner);
   std::vector<std::pair<TimeUs, TimeUs>> Absences(const Place& place, TimeUs lease, bool& is_lost);

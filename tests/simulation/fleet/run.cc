@@ -92,6 +92,12 @@ void Run::Stop() {
   Wake();
 }
 
+void Run::AcceptRestore() {
+  if (!home_ || !home_->standby().AwaitsAcceptance()) return;
+  Tell("its operator accepts that etcd was restored");
+  home_->standby().AcceptRestore();
+}
+
 void Run::Main() {
   StandBy();
   while (!process_.is_dead && !is_over_) {
@@ -168,7 +174,7 @@ void Run::TakeLead() {
           .wake = [this] { Wake(); },
           .unix_ms = [this] { return UnixMs(); },
           .monotonic_ns = [] { return static_cast<std::uint64_t>(Time().now()) * 1000; }},
-      parts_.locks.StepAt(turn_.now));
+      parts_.locks.StepAt(BoottimeMs()));
   turn_.state_log = &*state_log_;
 }
 
@@ -252,6 +258,7 @@ RunEnd Run::End() {
   if (reader_.joinable()) reader_.join();
   state_log_.reset();
   turn_.state_log = nullptr;
+  if (home_) epoch_ = home_->epoch();
   home_.reset();
   if (process_.is_dead) return RunEnd::kKilled;
   if (is_deposed_) return RunEnd::kDeposed;

@@ -62,6 +62,11 @@ class Run {
   bool leads() const { return state_log_.has_value() && !is_over_; }
   bool is_ready() const { return leads() && state_.is_ready && !state_.is_unsure; }
   int number() const { return options_.number; }
+  bool is_stop_asked() const { return is_stop_asked_; }
+  // What an operator does at a node that awaits it.
+  void AcceptRestore();
+  // After its end: of its take-over; 0: there was none.
+  std::uint64_t epoch() const { return epoch_; }
   const std::string& error() const { return error_; }
 
  private:
@@ -102,6 +107,7 @@ class Run {
   Fiber* main_ = nullptr;
   std::shared_ptr<bool> has_ended_ = std::make_shared<bool>(true);
   std::string error_;
+  std::uint64_t epoch_ = 0;
   bool is_woken_ = false;
   bool is_stop_asked_ = false;
   bool is_deposed_ = false;

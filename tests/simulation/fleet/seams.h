@@ -76,6 +76,7 @@ inline void SleepFor(std::chrono::microseconds duration) {
 struct StoreSizes {
   static inline std::size_t frame_bytes_max = 0;
   static inline std::int64_t compact_every = 0;
+  static inline std::uint64_t batch_bytes_max = 0;  // of which a snapshot begins
 };
 
 // Stands in for std::random_device: the same numbers in each run of a seed.
