@@ -6,9 +6,9 @@
 
 Starts three members of etcd and two nodes on loopback, and takes N locks with leases of an hour. It
 kills the leader with SIGKILL twice, and measures the time until the other node grants a lock:
-first with a standby that has followed the log, then with one that was started at the moment of the
-kill, which has read nothing. About two seconds of each measurement are the silence after which a
-standby takes over. It also prints the memory of the standby and of the leader, and the CPU time of
+first with a standby that has followed the log, then with one that is started at the moment of the
+kill and reads the whole log while it waits. About two seconds of each measurement are the silence
+after which a standby takes over. It also prints the memory of the standby and of the leader, and the CPU time of
 both while the locks were taken.
 """
 

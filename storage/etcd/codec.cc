@@ -50,14 +50,6 @@ void TakeAll(etcdserverpb::RangeResponse& response, std::vector<KeyValue>& found
 
 }  // namespace
 
-std::string EndOfPrefix(std::string_view prefix) {
-  std::string end(prefix);
-  while (!end.empty() && end.back() == '\xff') end.pop_back();
-  if (end.empty()) return std::string(1, '\0');  // etcd takes this as "no end"
-  end.back() = static_cast<char>(end.back() + 1);
-  return end;
-}
-
 etcdserverpb::RangeRequest Encode(const Get& get) {
   etcdserverpb::RangeRequest message;
   message.set_key(get.key);

@@ -11,9 +11,9 @@ Status LogCopy::CatchUp(const PageReader& pages, const PinnedLog& log) {
     Forget();
     return log.end == 1 ? Status() : Damaged("the key " + keys_.heading + " is missing");
   }
-  const bool continues =
-      log_ && log_->reading.heading_value() == heading.value() && next_frame() <= log.end;
-  if (continues) {
+  auto continues = Continues(pages, log, heading.value());
+  if (!continues.ok()) return continues.status();
+  if (continues.value()) {
     Status status = ReadFrames(pages, keys_, log, log_->reading);
     if (status.code() != StatusCode::kDamaged) return status;
   }
@@ -26,9 +26,22 @@ Status LogCopy::CatchUp(const PageReader& pages, const PinnedLog& log) {
   return status;
 }
 
-Status LogCopy::TakeFrame(std::string_view key, std::string_view value) {
+// Whether this log begins with what was read.
+Result<bool> LogCopy::Continues(const PageReader& pages, const PinnedLog& log,
+                                const std::string& heading) {
+  if (!log_ || log_->reading.heading_value() != heading || next_frame() > log.end) return false;
+  const etcd::KeyValue& last = log_->reading.last_frame();
+  if (last.key.empty()) return true;
+  auto answer = pages.read({.key = last.key, .range_end = {}, .revision = log.revision});
+  if (!answer.ok()) return answer.status();
+  if (answer->found.empty()) return false;
+  const etcd::KeyValue& found = answer->found.front();
+  return found.mod_revision == last.mod_revision && found.value == last.value;
+}
+
+Status LogCopy::TakeFrame(const etcd::KeyValue& frame) {
   if (!log_) return Damaged("no snapshot header was read");
-  Status status = log_->reading.TakeFrame(key, value);
+  Status status = log_->reading.TakeFrame(frame);
   if (!status.ok()) Forget();
   return status;
 }

@@ -16,7 +16,10 @@ using NewSink = std::function<ChangeSink&()>;
 
 // A copy of the log from its beginning up to some frame. Its sink has received the changes up to
 // there, just as LoadLog would have passed them on. The copy starts over, with a new sink, when the
-// log has a different heading or does not continue what was read.
+// log has a different heading or does not continue what was read. After etcd is restored from a
+// backup, the log may contain different frames with the same numbers. A later batch would show that
+// by its checksum. If there is no later batch yet, only the last frame shows it, so CatchUp compares
+// that frame.
 //
 // Not thread-safe.
 class LogCopy {
@@ -30,7 +33,7 @@ class LogCopy {
   Status CatchUp(const PageReader& pages, const PinnedLog& log);
   // Takes a frame that was written later. If it is not the next one, this fails, and the next
   // CatchUp starts over.
-  Status TakeFrame(std::string_view key, std::string_view value);
+  Status TakeFrame(const etcd::KeyValue& frame);
   // Makes the next CatchUp start over.
   void Forget() { log_.reset(); }
 
@@ -48,6 +51,8 @@ class LogCopy {
     LogReader reader;
     LogReading reading;
   };
+
+  Result<bool> Continues(const PageReader& pages, const PinnedLog& log, const std::string& heading);
 
   const PartitionKeys& keys_;
   const NewSink new_sink_;

@@ -46,7 +46,7 @@ std::string HeadingValue(std::uint64_t first_frame, const StoredRecord& heading)
 }
 
 Status LogReading::TakeHeading(const std::string& value) {
-  assert(heading_value_.empty());
+  assert(heading_.value.empty());
   ByteReader bytes(value);
   const auto first_frame = bytes.Fixed<std::uint64_t>();
   StoredRecord heading;
@@ -57,8 +57,8 @@ Status LogReading::TakeHeading(const std::string& value) {
   if (!bytes.ok() || first_frame == 0) return Damaged("the key " + keys_.heading + " is damaged");
   auto decoded = DecodeHeading(heading.bytes, heading.generation);
   if (!decoded.ok()) return decoded.status();
-  heading_ = decoded.value();
-  heading_value_ = value;
+  heading_.decoded = decoded.value();
+  heading_.value = value;
   next_frame_ = first_frame;
   return sink_.Take(heading);
 }
@@ -79,10 +79,11 @@ class LogReading::Group final : public RecordSink {
   std::vector<StoredRecord> records_;
 };
 
-Status LogReading::TakeFrame(std::string_view key, std::string_view value) {
-  if (key != keys_.FrameKey(next_frame_)) return MissingFrame(next_frame_);
-  Status status = groups_.Add(value, FrameName(next_frame_));
+Status LogReading::TakeFrame(const etcd::KeyValue& frame) {
+  if (frame.key != keys_.FrameKey(next_frame_)) return MissingFrame(next_frame_);
+  Status status = groups_.Add(frame.value, FrameName(next_frame_));
   if (!status.ok()) return status;
+  last_frame_ = frame;
   if (groups_.begins()) group_begins_at_ = next_frame_;
   ++next_frame_;
   if (!groups_.is_complete()) return {};
@@ -93,16 +94,17 @@ Status LogReading::TakeFrame(std::string_view key, std::string_view value) {
 }
 
 Status LogReading::TakeRecord(const StoredRecord& record) {
-  const bool is_whole = slices_ == heading_.slices;
+  const bool is_whole = slices_ == heading_.decoded.slices;
   if (record.kind == RecordKind::kBatch && !is_whole) {
     batches_.push_back({record.number, std::string(record.bytes)});
     return {};
   }
   Status status = sink_.Take(record);
   if (!status.ok()) return status;
-  if (record.kind != RecordKind::kSlice || record.generation != heading_.generation) return {};
+  if (record.kind != RecordKind::kSlice || record.generation != heading_.decoded.generation)
+    return {};
   ++slices_;
-  return slices_ == heading_.slices ? FinishSlices() : Status();
+  return slices_ == heading_.decoded.slices ? FinishSlices() : Status();
 }
 
 Status LogReading::FinishSlices() {
@@ -131,7 +133,7 @@ Status ReadFrames(const PageReader& pages, const PartitionKeys& keys, const Pinn
     if (!answer.ok()) return answer.status();
     if (answer->found.empty()) return MissingFrame(reading.next_frame());
     for (const etcd::KeyValue& found : answer->found) {
-      Status status = reading.TakeFrame(found.key, found.value);
+      Status status = reading.TakeFrame(found);
       if (!status.ok()) return status;
     }
     Status status = pages.between();

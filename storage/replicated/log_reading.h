@@ -54,10 +54,12 @@ class LogReading {
   // REQUIRES: no heading was taken.
   Status TakeHeading(const std::string& value);
   // The value of the heading's key; empty before TakeHeading.
-  const std::string& heading_value() const { return heading_value_; }
+  const std::string& heading_value() const { return heading_.value; }
   // Fails if this is not the frame `next_frame`.
-  Status TakeFrame(std::string_view key, std::string_view value);
+  Status TakeFrame(const etcd::KeyValue& frame);
   std::uint64_t next_frame() const { return next_frame_; }
+  // The frame that was taken last; its key is empty if none was.
+  const etcd::KeyValue& last_frame() const { return last_frame_; }
   // Call this at the end of the log. Passes on the batches even if a slice is missing, so that the
   // sink can report that.
   Status FinishSlices();
@@ -75,9 +77,12 @@ class LogReading {
 
   const PartitionKeys& keys_;
   RecordSink& sink_;
-  std::string heading_value_;
-  SnapshotHeading heading_;
+  struct {
+    std::string value;
+    SnapshotHeading decoded;
+  } heading_;
   std::uint64_t next_frame_ = 0;
+  etcd::KeyValue last_frame_;
   std::uint64_t slices_ = 0;  // the number of slices of the heading's snapshot
   GroupReader groups_;
   std::uint64_t group_begins_at_ = 0;

@@ -81,13 +81,14 @@ Status LogTail::Follow(std::int64_t revision) {
   {
     const std::lock_guard lock(mutex_);
     state_.has_following_ended = false;
+    state_.was_lost = false;
   }
   auto watch = etcd::EtcdWatch::Begin(
       options_.etcd,
       {.key = keys_.prefix, .range_end = etcd::EndOfPrefix(keys_.prefix), .revision = revision + 1},
-      {.began = [this](std::int64_t) { SetFollowing(true); },
+      {.began = [this, revision](std::int64_t at) { BeginFollowing(at >= revision); },
        .events = [this](const std::vector<etcd::WatchEvent>& events) { TakeEvents(events); },
-       .lost = [this](const std::string&) { SetFollowing(false); },
+       .lost = [this](const std::string&) { LoseFollowing(); },
        .compacted = [this](std::int64_t) { EndFollowing(); }});
   if (!watch.ok()) return watch.status();
   {
@@ -95,7 +96,7 @@ Status LogTail::Follow(std::int64_t revision) {
     changed_.wait(lock, [this] { return state_.has_following_ended || is_stopping_; });
   }
   watch.value()->Stop();
-  SetFollowing(false);
+  LoseFollowing();
   return {};
 }
 
@@ -117,7 +118,7 @@ bool LogTail::Take(const etcd::WatchEvent& event) {
   if (key == keys_.beat) return is_put && TakeBeat(event.kv);
   if (key == keys_.heading) return false;
   if (keys_.FrameNumber(key) == 0) return true;
-  if (is_put) return copy_->TakeFrame(key, event.kv.value).ok();
+  if (is_put) return copy_->TakeFrame(event.kv).ok();
   // A snapshot replaces the heading before it deletes frames, in the same transaction. So no
   // snapshot deleted this frame, and the copy must start over.
   copy_->Forget();
@@ -143,9 +144,21 @@ void LogTail::CountLag() {
   if (state_.next_frame == state_.newest_end) state_.in_sync_at = now;
 }
 
-void LogTail::SetFollowing(bool is_following) {
+// A stream that does not continue without a break may come from an etcd that was restored from a
+// backup: its log may be another one, so it is read again.
+void LogTail::BeginFollowing(bool continues) {
+  {
+    const std::lock_guard lock(mutex_);
+    state_.is_following = continues && !state_.was_lost;
+    if (state_.is_following) return;
+  }
+  EndFollowing();
+}
+
+void LogTail::LoseFollowing() {
   const std::lock_guard lock(mutex_);
-  state_.is_following = is_following;
+  state_.is_following = false;
+  state_.was_lost = true;
 }
 
 void LogTail::EndFollowing() {

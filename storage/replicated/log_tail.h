@@ -40,9 +40,9 @@ struct LogTailOptions {
 };
 
 // Reads the heading and the frames at one revision, then applies the changes after that revision as
-// a watch reports them. It reads again at a newer revision if the watch cannot continue, if a frame
-// is not the next one, or if a snapshot has replaced the heading. It then reads only what is
-// missing if what it has is still the beginning of the log, and otherwise everything.
+// a watch reports them. It reads again at a newer revision if the watch was interrupted or cannot
+// continue, if a frame is not the next one, or if a snapshot has replaced the heading. It then reads
+// only what is missing if what it has is still the beginning of the log, and otherwise everything.
 //
 // A loading thread and the thread of the watch use the copy in turn. Nothing is queued between them
 // and etcd: the watch waits until its changes have been applied.
@@ -85,7 +85,8 @@ class LogTail {
   bool TakeBeat(const etcd::KeyValue& found);
   Result<etcd::RangeAnswer> Read(const etcd::Get& get);
   void CountLag();
-  void SetFollowing(bool is_following);
+  void BeginFollowing(bool continues);
+  void LoseFollowing();
   void EndFollowing();
   bool AwaitStop(std::chrono::milliseconds time);
 
@@ -102,6 +103,7 @@ class LogTail {
   struct {
     bool has_following_ended = false;
     bool is_following = false;
+    bool was_lost = false;         // whether the watch was interrupted since Follow was called
     std::uint64_t newest_end = 1;  // the end of the log according to the newest beat
     std::uint64_t next_frame = 0;
     std::uint64_t loads = 0;

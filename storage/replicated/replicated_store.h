@@ -42,11 +42,11 @@ class ReplicatedStore final : public Store {
   ReplicatedStore(etcd::EtcdClient& client, FrameWriter& writer,
                   const ReplicatedStoreOptions& options);
 
-  // Whether the log has been started. Reads at the newest revision.
+  // Whether the log had been started before the take-over.
   Result<bool> HasHeading();
 
-  // Reads the log as it was at the take-over, and writes beats while doing so. A log that does not
-  // exist yet has no records.
+  // Reads the log as it was at the take-over. While doing so, it writes beats and discards no
+  // history. A log that does not exist yet has no records.
   Status Load(RecordSink& sink) override;
   // The records are durable in etcd, regardless of `durability`.
   Status Append(std::span<const StoredRecord> records, Durability durability) override;

@@ -250,7 +250,7 @@ class Ends(TlsCase):
     def test_quit_ends_with_a_word_of_tls(self):
         client = self.connect()
         self.assertEqual(client.ask("QUIT"), "OK")
-        # Without TLS's close notification, this would raise an error.
+        # Without TLS's close_notify, this raises SSLEOFError.
         self.assertEqual(client.socket.recv(1), b"")
 
     def test_a_full_server_says_so(self):

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Plants the deliberate faults of tests/simulation/faults/*.toml in a copy of the engine.
+"""Plants the deliberate faults that tables describe in a copy of the sources.
 
-    plant_faults.py --list                              prints the names of all faults
-    plant_faults.py ENGINE_FOLDER OUTPUT_FOLDER         writes OUTPUT_FOLDER/server/engine/... and
-                                                        OUTPUT_FOLDER/fault_names.cc
+    plant_faults.py --list TABLES                    prints the names of all faults
+    plant_faults.py TABLES SOURCES OUTPUT FILE...    writes a copy of each SOURCES/FILE to
+                                                     OUTPUT/FILE, and OUTPUT/fault_names.cc
+
+TABLES is a folder; each *.toml in it is a table.
 
 A table describes each fault and the edits that plant it:
 
@@ -11,12 +13,21 @@ A table describes each fault and the edits that plant it:
     name = "lost-timeout"
     does = "a WAIT limit is never reported"
     [[fault.edit]]
-    file = "rules/places.cc"        below ENGINE_FOLDER
-    present = '''exact text of the engine; it must occur exactly once in that file'''
+    file = "rules/places.cc"        below SOURCES
+    present = '''exact text of the sources; it must occur exactly once in that file'''
     faulty = '''text that takes its place'''
 
 In `faulty`, FAULTY is true while the fault itself is switched on, and FAULT(name) while another one
 is. One program thus has all faults, and `--fault NAME` switches one of them on.
+
+A seam is not a fault: its text always takes the place of the present one, in each of the places
+that it names, so that the copy runs in the simulation.
+
+    [[seam]]
+    file = "storage/replicated/standby.cc"
+    places = 1                                 1 if not given
+    present = '''std::this_thread::sleep_for('''
+    simulated = '''::fairlock::fleet::SleepFor('''
 
 Exits with 1, and writes nothing, if a text does not occur exactly once, if two edits overlap, or if
 a fault has no effect on any edit.
@@ -29,6 +40,7 @@ import sys
 import tomllib
 
 HEADER = '#include "tests/simulation/faults/active_fault.h"\n'
+SEAM_HEADER = '#include "tests/simulation/fleet/seams.h"\n'
 NAMES = """// Written by plant_faults.py.
 
 #include "tests/simulation/faults/active_fault.h"
@@ -49,11 +61,17 @@ class BadTable(Exception):
     pass
 
 
+def read_tables(folder, kind):
+    """Returns all descriptions of that kind, in the order of their tables."""
+    found = []
+    for table in sorted(folder.glob("*.toml")):
+        found += tomllib.loads(table.read_text()).get(kind, [])
+    return found
+
+
 def read_faults(folder):
     """Returns all faults, in the order of their tables; the first has number 1."""
-    faults = []
-    for table in sorted(folder.glob("*.toml")):
-        faults += tomllib.loads(table.read_text())["fault"]
+    faults = read_tables(folder, "fault")
     names = [fault["name"] for fault in faults]
     for name in names:
         if names.count(name) > 1:
@@ -66,8 +84,9 @@ def read_faults(folder):
 class Planter:
     """Turns the edits of all faults into new contents of the engine's files."""
 
-    def __init__(self, faults):
+    def __init__(self, faults, seams=()):
         self.faults = faults
+        self.seams = seams
         self.numbers = {fault["name"]: number for number, fault in enumerate(faults, 1)}
         self.used = set()
 
@@ -106,17 +125,28 @@ class Planter:
             end_before, name_before = begin + length, name
         return planted + text[end_before:]
 
-    def plant_all(self, engine):
-        """Returns the new contents of each engine file, by its path below that folder."""
+    def replace_seams(self, file, text):
+        replaced = text
+        for seam in self.seams:
+            if seam["file"] != file:
+                continue
+            count, wanted = replaced.count(seam["present"]), seam.get("places", 1)
+            if count != wanted:
+                raise BadTable(f"a seam: in {file} this text occurs {count} times, not {wanted}:\n"
+                               f"{seam['present']}")
+            replaced = replaced.replace(seam["present"], seam["simulated"])
+        return replaced if replaced == text else SEAM_HEADER + replaced
+
+    def plant_all(self, sources, files):
+        """Returns the new contents of each of these files, by its path below `sources`."""
         edits = self.edits_by_file()
+        for file in [*edits, *(seam["file"] for seam in self.seams)]:
+            if file not in files:
+                raise BadTable(f"{file} is not one of the files to copy")
         texts = {}
-        for path in sorted(engine.rglob("*")):
-            if path.suffix in (".h", ".cc"):
-                file = path.relative_to(engine).as_posix()
-                text = path.read_text()
-                texts[file] = self.plant(file, text, edits.pop(file)) if file in edits else text
-        if edits:
-            raise BadTable(f"the engine has no file {', '.join(sorted(edits))}")
+        for file in sorted(files):
+            text = self.replace_seams(file, (sources / file).read_text())
+            texts[file] = self.plant(file, text, edits[file]) if file in edits else text
         unused = [name for name in self.numbers if name not in self.used]
         if unused:
             raise BadTable(f"no edit has an effect of {', '.join(unused)}")
@@ -132,24 +162,27 @@ def write_if_changed(path, text):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Plants faults in a copy of the engine.")
+    parser = argparse.ArgumentParser(description="Plants faults in a copy of the sources.")
     parser.add_argument("--list", action="store_true", help="print the names of all faults")
-    parser.add_argument("engine", nargs="?", type=pathlib.Path, help="the engine's folder")
-    parser.add_argument("output", nargs="?", type=pathlib.Path, help="where the copy goes")
+    parser.add_argument("tables", type=pathlib.Path, help="the folder of the tables")
+    parser.add_argument("sources", nargs="?", type=pathlib.Path, help="the folder of the files")
+    parser.add_argument("output", nargs="?", type=pathlib.Path, help="where the copies go")
+    parser.add_argument("files", nargs="*", help="the files to copy, below the folder")
     arguments = parser.parse_args()
     try:
-        faults = read_faults(pathlib.Path(__file__).resolve().parent)
+        faults = read_faults(arguments.tables)
         if arguments.list:
             print("\n".join(fault["name"] for fault in faults))
             return 0
-        if arguments.output is None:
-            parser.error("ENGINE and OUTPUT are needed, or --list")
-        texts = Planter(faults).plant_all(arguments.engine)
+        if not arguments.files:
+            parser.error("SOURCES, OUTPUT and files are needed, or --list")
+        planter = Planter(faults, read_tables(arguments.tables, "seam"))
+        texts = planter.plant_all(arguments.sources, arguments.files)
     except BadTable as error:
         print(f"plant_faults.py: {error}", file=sys.stderr)
         return 1
     for file, text in texts.items():
-        write_if_changed(arguments.output / "server/engine" / file, text)
+        write_if_changed(arguments.output / file, text)
     names = ",\n      ".join(f'"{fault["name"]}"' for fault in faults)
     write_if_changed(arguments.output / "fault_names.cc", NAMES.format(names=names))
     return 0

@@ -39,6 +39,20 @@ class Planting(unittest.TestCase):
         with self.assertRaisesRegex(plant_faults.BadTable, "FAULT\\(two\\) is not described"):
             plant("a", fault("one", ("a", "FAULT(two)")))
 
+    def test_replaces_every_place_of_a_seam(self):
+        seam = {"file": "a.cc", "present": "sleep", "simulated": "Sleep", "places": 2}
+        planter = plant_faults.Planter([], [seam])
+        self.assertEqual(planter.replace_seams("a.cc", "sleep(sleep)"),
+                         plant_faults.SEAM_HEADER + "Sleep(Sleep)")
+        self.assertEqual(planter.replace_seams("b.cc", "sleep(sleep)"), "sleep(sleep)")
+        with self.assertRaisesRegex(plant_faults.BadTable, "occurs 1 times, not 2"):
+            planter.replace_seams("a.cc", "sleep")
+
+    def test_refuses_a_file_that_is_not_copied(self):
+        planter = plant_faults.Planter([fault("one", ("a", "FAULTY"))])
+        with self.assertRaisesRegex(plant_faults.BadTable, "a.cc is not one of the files"):
+            planter.plant_all(None, ["b.cc"])
+
 
 if __name__ == "__main__":
     unittest.main()

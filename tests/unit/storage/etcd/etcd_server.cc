@@ -169,6 +169,19 @@ void EtcdServer::Restart(std::size_t member) {
   AwaitLeader(member);
 }
 
+void EtcdServer::Backup() {
+  members_[0]->Kill();
+  fs::copy(folder_.PathOf("m0"), folder_.PathOf("backup"), fs::copy_options::recursive);
+  Restart();
+}
+
+void EtcdServer::RestoreBackup() {
+  members_[0]->Kill();
+  fs::remove_all(folder_.PathOf("m0"));
+  fs::copy(folder_.PathOf("backup"), folder_.PathOf("m0"), fs::copy_options::recursive);
+  Restart();
+}
+
 void EtcdServer::AwaitLeader(std::size_t member) {
   EtcdOptions own = options();
   own.user.clear();

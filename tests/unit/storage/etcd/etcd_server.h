@@ -80,6 +80,9 @@ class EtcdServer {
   // Kills a member and starts it again; returns when it knows which member leads.
   void Restart(std::size_t member = 0);
   void AwaitLeader(std::size_t member);
+  // The state of a server of one member. Both restart it.
+  void Backup();
+  void RestoreBackup();
 
   // Runs etcdctl on the first member, without TLS; returns what it printed.
   std::string Ctl(std::vector<std::string> words) const;

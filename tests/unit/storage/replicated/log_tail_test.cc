@@ -85,6 +85,12 @@ class LogTailTest : public testing::Test {
   RowTable ColdRows() {
     RowTable rows;
     LogCopy copy(KeysOfTest(), [&]() -> ChangeSink& { return rows; });
+    CatchUp(copy);
+    EXPECT_TRUE(copy.End().ok());
+    return rows;
+  }
+
+  void CatchUp(LogCopy& copy) {
     const auto read = [&](const etcd::Get& get) -> Result<etcd::RangeAnswer> {
       return client_->Range(get, 5s);
     };
@@ -92,8 +98,14 @@ class LogTailTest : public testing::Test {
     const PinnedLog log{.revision = beat.revision,
                         .end = DecodeBeat(beat.found.front().value)->next_frame};
     EXPECT_TRUE(copy.CatchUp({.read = read}, log).ok());
-    EXPECT_TRUE(copy.End().ok());
-    return rows;
+  }
+
+  // Each batch in a frame of its own.
+  static void WriteOneByOne(Writing& writing, int batches, std::size_t owner_bytes = 20) {
+    for (int i = 0; i < batches; ++i) {
+      writing.Write(1, owner_bytes);
+      writing.journal().AwaitWritten();
+    }
   }
 
   // Takes over as another node, and compares the warm rows with those of a cold load.
@@ -183,6 +195,37 @@ TEST_F(LogTailTest, ARestartOfEtcdCostsNoLoad) {
   writing.journal().Stop();
   Leader next(etcd_.options(), "b");
   ExpectWarmIsCold(warm, next);
+}
+
+// It has as many frames as the lost one, so no later batch has a checksum that does not follow. The
+// copy is that of a standby that was cut off from etcd during the restore.
+TEST_F(LogTailTest, ARestoredEtcdHasAnotherLog) {
+  RowTable rows;
+  std::optional<Leader> leader(std::in_place, etcd_.options(), "a");
+  std::optional<Writing> writing(std::in_place, leader->store(), leader->Load(rows));
+  WriteOneByOne(*writing, 5);
+  etcd_.Backup();
+  WriteOneByOne(*writing, 5);
+  Warm warm(etcd_.options());
+  ASSERT_TRUE(warm.AwaitSync(*leader));
+  RowTable copied;
+  LogCopy copy(KeysOfTest(), [&]() -> ChangeSink& { return copied = RowTable(); });
+  CatchUp(copy);
+  writing.reset();
+  leader.reset();
+  etcd_.RestoreBackup();
+  leader.emplace(etcd_.options(), "b");
+  RowTable restored;
+  writing.emplace(leader->store(), leader->Load(restored));
+  WriteOneByOne(*writing, 5, 30);
+  EXPECT_TRUE(warm.AwaitSync(*leader));
+  CatchUp(copy);
+  EXPECT_EQ(copied.rows(), ColdRows().rows());
+  EXPECT_EQ(copy.begun(), 2U);
+  writing->journal().Stop();
+  Leader next(etcd_.options(), "c");
+  ExpectWarmIsCold(warm, next);
+  EXPECT_EQ(warm.tail().loads(), 2U);
 }
 
 TEST_F(LogTailTest, AFrameThatWasDeletedIsDamageForBoth) {

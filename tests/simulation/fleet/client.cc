@@ -1,0 +1,169 @@
+#include "tests/simulation/fleet/client.h"
+
+#include <iterator>
+#include <utility>
+
+namespace fairlock::fleet {
+
+namespace {
+
+constexpr TimeUs kPatience = 2 * kSecond;
+constexpr TimeUs kKeepalive = 500 * kMs;
+
+}  // namespace
+
+Client::Client(const ClientOptions& options, ClientWorld& world, std::uint64_t seed)
+    : options_(options), world_(world), random_(seed), node_(Any(options.nodes)) {}
+
+void Client::Rest(TimeUs at_most) {
+  Time().After(random_.Between(kMs, at_most), [this, turn = ++turn_] {
+    if (turn == turn_) Act();
+  });
+}
+
+void Client::Act() {
+  if (Percent(8)) {
+    // Another node may answer as well, or wrongly.
+    if (link_) world_.network.CloseAtClient(std::exchange(link_, nullptr));
+    node_ = Any(options_.nodes);
+  }
+  if (!Connect()) return;
+  Ask(Choose());
+}
+
+bool Client::Connect() {
+  if (link_) return true;
+  link_ = world_.connect(node_);
+  if (!link_) {
+    TryNextNode();
+    Rest(200 * kMs);
+    return false;
+  }
+  link_->on_reply = [this](const Reply& reply) { TakeReply(reply); };
+  link_->on_close = [this] { LoseLink(false, "its connection was closed"); };
+  return true;
+}
+
+std::shared_ptr<Request> Client::Choose() {
+  auto request = std::make_shared<Request>();
+  request->owner = request->about = options_.owner;
+  request->lease = options_.lease;
+  request->key = Any(options_.keys);
+  if (to_ask_again_) {
+    request->command = Command::kLock;
+    request->key = to_ask_again_->key;
+    request->waits = to_ask_again_->waits;
+    return request;
+  }
+  if (holds_.empty() || Percent(15)) {
+    if (Percent(65)) {
+      ChooseLock(*request);
+    } else {
+      ChooseRead(*request);
+    }
+    return request;
+  }
+  auto held = holds_.begin();
+  std::advance(held, Any(static_cast<int>(holds_.size())));
+  request->key = held->first;
+  if (Percent(40)) {
+    request->command = Command::kUnlock;
+  } else if (Percent(50)) {
+    request->command = Command::kRenew;
+    request->token = held->second;
+  } else {
+    ChooseRead(*request);
+  }
+  return request;
+}
+
+void Client::ChooseLock(Request& request) {
+  request.command = Command::kLock;
+  request.waits = holds_.empty() && Percent(70);
+  if (!Percent(5)) return;
+  request.command = Command::kUnlock;
+  request.waits = false;
+}
+
+void Client::ChooseRead(Request& request) {
+  if (Percent(70)) request.about = Any(options_.owners);
+  switch (Any(4)) {
+    case 0:
+      request.command = Command::kLocked;
+      break;
+    case 1:
+      request.command = Command::kIsLockedBy;
+      break;
+    case 2:
+      request.token = world_.ledger.TokenOf(request.key, request.about);
+      request.command = request.token == 0 ? Command::kLocked : Command::kCheck;
+      break;
+    default:
+      request.command = Command::kPosition;
+      break;
+  }
+}
+
+void Client::Ask(std::shared_ptr<Request> request) {
+  request->number = world_.next_number();
+  request->sent = Time().now();
+  asked_ = std::move(request);
+  world_.ledger.Send(asked_);
+  world_.tell(*asked_, "asks n" + std::to_string(node_));
+  world_.network.SendRequest(link_, asked_);
+  ++turn_;
+  Watch();
+}
+
+void Client::Watch() {
+  const bool waits = asked_->command == Command::kLock && asked_->waits;
+  Time().After(waits ? kKeepalive : kPatience, [this, waits, turn = turn_] {
+    if (turn != turn_) return;
+    if (waits && !world_.is_silent(*link_)) return Watch();
+    LoseLink(true, "no answer");
+  });
+}
+
+void Client::LoseLink(bool by_itself, const std::string& why) {
+  if (by_itself) world_.network.CloseAtClient(link_);
+  link_ = nullptr;
+  TryNextNode();
+  if (!asked_) return;
+  world_.tell(*asked_, why);
+  const auto request = std::exchange(asked_, nullptr);
+  world_.ledger.GiveUp(request, by_itself);
+  if (request->command == Command::kLock) to_ask_again_ = request;
+  Rest(100 * kMs);
+}
+
+void Client::TakeReply(const Reply& reply) {
+  const auto request = std::exchange(asked_, nullptr);
+  world_.tell(*request, "<- " + TextOf(reply));
+  world_.ledger.Take(*request, reply);
+  if (reply.kind != Reply::Kind::kError) {
+    Follow(*request, reply);
+    return Rest(options_.think);
+  }
+  const bool is_down = reply.text.starts_with("CLUSTERDOWN") || reply.text.starts_with("LOADING");
+  if (is_down) {
+    world_.network.CloseAtClient(std::exchange(link_, nullptr));
+    TryNextNode();
+  } else {
+    to_ask_again_ = nullptr;
+  }
+  Rest(150 * kMs);
+}
+
+void Client::Follow(const Request& request, const Reply& reply) {
+  if (request.command == Command::kLock) {
+    to_ask_again_ = nullptr;
+    if (reply.kind == Reply::Kind::kNumber) {
+      holds_[request.key] = static_cast<Token>(reply.number);
+    }
+  }
+  const bool is_gone = request.command == Command::kUnlock ||
+                       (request.command == Command::kRenew && reply.number == 0);
+  if (is_gone) holds_.erase(request.key);
+}
+
+}  // namespace fairlock::fleet

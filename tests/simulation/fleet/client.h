@@ -1,0 +1,75 @@
+// A client of the fleet: asks the node that it believes to lead, and asks again elsewhere.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tests/simulation/fleet/ledger.h"
+#include "tests/simulation/fleet/link.h"
+#include "tests/simulation/fleet/request.h"
+#include "tests/simulation/random.h"
+
+namespace fairlock::fleet {
+
+struct ClientOptions {
+  int owner = 0;
+  int owners = 0;
+  int keys = 0;
+  int nodes = 0;
+  TimeUs lease = 0;  // of all its locks
+  TimeUs think = 0;  // at most, between two requests
+};
+
+// What a client needs from its surroundings.
+struct ClientWorld {
+  Ledger& ledger;
+  LinkNetwork& network;
+  // Opens a connection to a node; null: refused.
+  std::function<std::shared_ptr<Link>(int node)> connect;
+  // The other end of the link has gone or hangs, as the client's keepalive finds.
+  std::function<bool(const Link& link)> is_silent;
+  std::function<std::uint64_t()> next_number;
+  // For the history.
+  std::function<void(const Request& request, const std::string& text)> tell;
+};
+
+// Has one request under way. Its first event begins it; it never ends.
+class Client {
+ public:
+  Client(const ClientOptions& options, ClientWorld& world, std::uint64_t seed);
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  void Begin() { Rest(options_.think); }
+
+ private:
+  void Rest(TimeUs at_most);
+  void Act();
+  std::shared_ptr<Request> Choose();
+  void ChooseLock(Request& request);
+  void ChooseRead(Request& request);
+  void Ask(std::shared_ptr<Request> request);
+  bool Connect();
+  void Watch();
+  void TakeReply(const Reply& reply);
+  void Follow(const Request& request, const Reply& reply);
+  void LoseLink(bool by_itself, const std::string& why);
+  void TryNextNode() { node_ = (node_ + 1) % options_.nodes; }
+  bool Percent(std::uint64_t share) { return random_.Below(100) < share; }
+  int Any(int count) { return static_cast<int>(random_.Below(static_cast<std::uint64_t>(count))); }
+
+  const ClientOptions options_;
+  ClientWorld& world_;
+  simulation::Random random_;
+  int node_ = 0;
+  std::shared_ptr<Link> link_;
+  std::shared_ptr<Request> asked_;         // under way; null: none
+  std::shared_ptr<Request> to_ask_again_;  // a LOCK whose outcome is unknown; null: none
+  std::map<int, Token> holds_;             // by key, as far as it knows
+  std::uint64_t turn_ = 0;                 // timers of earlier requests do nothing
+};
+
+}  // namespace fairlock::fleet

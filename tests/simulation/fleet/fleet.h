@@ -1,0 +1,57 @@
+// A fleet in virtual time: nodes, etcd, clients, and everything that goes wrong.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/simulation/fleet/client.h"
+#include "tests/simulation/fleet/etcd_network.h"
+#include "tests/simulation/fleet/ledger.h"
+#include "tests/simulation/fleet/run.h"
+
+namespace fairlock::fleet {
+
+// What a seed chooses.
+struct Setting {
+  std::uint64_t seed = 0;
+  int nodes = 3;
+  int clients = 0;
+  int keys = 0;
+  TimeUs think = 0;
+  TimeUs restart_grace = 0;
+  TimeUs turn = 0;
+  TimeUs wall_skew = 0;  // at most, between the nodes' wall clocks
+  bool keeps_lines = true;
+  bool restores_backup = false;
+  bool restore_spares_standbys = false;
+  std::int64_t etcd_revision = 1;
+  std::int64_t compact_every = 0;
+  std::size_t frame_bytes_max = 0;
+  std::uint64_t batch_bytes_max = 0;
+  TimeUs trouble_every = 0;
+  NetworkFaults network = {};
+};
+
+Setting MakeSetting(std::uint64_t seed);
+std::string TextOf(const Setting& setting);
+
+struct HistoryLine {
+  TimeUs time = 0;
+  int key = -1;  // -1: of the fleet
+  std::string text;
+};
+
+struct FleetReport {
+  std::optional<Violation> violation;
+  std::uint64_t replies = 0;         // that clients took
+  std::uint64_t leads = 0;           // how often a node took over and was ready
+  std::uint64_t hash = 0;            // of all replies and their times
+  std::vector<HistoryLine> history;  // if asked for
+};
+
+FleetReport RunFleet(const Setting& setting, bool has_history);
+
+}  // namespace fairlock::fleet

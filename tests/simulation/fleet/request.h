@@ -1,0 +1,61 @@
+// A client's request and what became of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tests/simulation/fleet/virtual_time.h"
+
+namespace fairlock::fleet {
+
+using Token = std::uint64_t;
+
+enum class Command : std::uint8_t {
+  kLock,        // LOCK key owner PX lease, with or without WAIT FOREVER
+  kUnlock,      // UNLOCK key owner
+  kRenew,       // RENEW key owner PX lease TOKEN token
+  kLocked,      // LOCKED key
+  kIsLockedBy,  // LOCKED key about
+  kCheck,       // CHECK key token, a token of `about`
+  kPosition,    // POSITION key about
+};
+
+// Which run of which node took a request, and since when that run has the locks that it loaded.
+struct ServedBy {
+  int run = 0;  // 0: none
+  TimeUs loaded_at = 0;
+};
+
+struct Request {
+  std::uint64_t number = 0;
+  Command command = Command::kLock;
+  int owner = 0;  // of the client that sends it
+  int about = 0;  // the owner that a read asks about
+  int key = 0;
+  TimeUs lease = 0;
+  bool waits = false;
+  Token token = 0;
+  TimeUs sent = 0;
+
+  // Where the network carried it; not known to the client. A request that its client gave up is
+  // still carried on, and may be executed.
+  enum class Fate : std::uint8_t { kUnderWay, kExecuted, kDropped };
+  Fate fate = Fate::kUnderWay;
+  TimeUs decided_at = 0;  // with kExecuted
+  ServedBy by = {};       // with kExecuted
+};
+
+struct Reply {
+  enum class Kind : std::uint8_t { kNumber, kNil, kError };
+  Kind kind = Kind::kNil;
+  std::int64_t number = 0;
+  std::string text = {};
+  TimeUs decided = 0;  // when the server wrote it
+  TimeUs left = 0;     // when it left the server
+};
+
+std::string TextOf(const Request& request);
+std::string TextOf(const Reply& reply);
+
+}  // namespace fairlock::fleet

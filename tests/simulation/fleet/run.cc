@@ -1,0 +1,268 @@
+#include "tests/simulation/fleet/run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/command/handlers/command_families.h"
+
+namespace fairlock::fleet {
+
+namespace {
+
+constexpr std::size_t kTimersOfATurn = 1000;
+constexpr engine::DurationMs kTurnWaitMsMax = 500;
+constexpr TimeUs kWallStart = 1'700'000'000 * kSecond;
+
+engine::EngineOptions EngineOptionsOf(const RunOptions& options) {
+  engine::EngineOptions engine;
+  engine.stores_all_places = options.keeps_lines;
+  return engine;
+}
+
+// As in PersistenceService.
+command::Service ServiceOf(const persist::StateLogState& state) {
+  if (state.has_failed) return command::Service::kFailed;
+  if (!state.is_ready) return command::Service::kLoading;
+  if (state.is_unsure) return command::Service::kClusterDown;
+  return command::Service::kFull;
+}
+
+}  // namespace
+
+Run::Run(const RunOptions& options, LinkNetwork& network, RunHooks hooks)
+    : options_(options),
+      network_(network),
+      hooks_(std::move(hooks)),
+      process_{.name = options.node},
+      parts_(command::WholeLanguage(), EngineOptionsOf(options), environment_.Given(), BoottimeMs(),
+             {.history_bytes = 0, .labels_max = 0}),
+      turn_{.parts = parts_,
+            .network = network_,
+            .process = process_,
+            .now = BoottimeMs(),
+            .by = {.run = options.number}} {
+  parts_.availability.set_service(command::Service::kClusterDown);
+}
+
+Run::~Run() { assert(*has_ended_); }
+
+engine::TimeMs Run::BoottimeMs() const {
+  if (held_at_ >= 0) return held_at_;
+  return (Time().now() + options_.boot_offset) / kMs - held_ms_;
+}
+
+void Run::HoldBoottime(bool is_held) {
+  if (is_held == (held_at_ >= 0)) return;
+  if (is_held) {
+    held_at_ = BoottimeMs();
+  } else {
+    const engine::TimeMs held_at = std::exchange(held_at_, -1);
+    held_ms_ += BoottimeMs() - held_at;
+  }
+}
+
+std::int64_t Run::UnixMs() const {
+  return (kWallStart + Time().now() + options_.wall_offset) / kMs;
+}
+
+void Run::Start(std::function<void(RunEnd)> on_end) {
+  *has_ended_ = false;
+  main_ = Time().Spawn(
+      process_,
+      [this, on_end = std::move(on_end)] {
+        Main();
+        on_end(End());
+      },
+      has_ended_);
+}
+
+void Run::Wake() {
+  is_woken_ = true;
+  if (!*has_ended_) Time().Ready(*main_);
+}
+
+void Run::Accept(const std::shared_ptr<Link>& link) {
+  link->on_input = [this] { Wake(); };
+  to_accept_.push_back(link);
+  Wake();
+}
+
+void Run::Stop() {
+  is_stop_asked_ = true;
+  Wake();
+}
+
+void Run::AcceptRestore() {
+  if (!home_ || !home_->standby().AwaitsAcceptance()) return;
+  Tell("its operator accepts that etcd was restored");
+  home_->standby().AcceptRestore();
+}
+
+void Run::Main() {
+  StandBy();
+  while (!process_.is_dead && !is_over_) {
+    RunTurn();
+    Time().SleepUntil(Time().now() + options_.turn);
+    if (!is_over_) Await();
+  }
+}
+
+void Run::StandBy() {
+  auto home = storage::replicated::ClusterHome::Open(
+      {.etcd = {},
+       .fleet = "sim",
+       .node = options_.node,
+       .address = options_.node,
+       .now_ms = [this] { return BoottimeMs(); },
+       .on_leader =
+           [this](const storage::replicated::LeaderView& view) {
+             if (!view.is_this_node) return;
+             Tell("has taken over");
+             hooks_.taken_over();
+           }});
+  assert(home.ok());
+  home_ = std::move(home.value());
+  reader_ = Thread([this] {
+    storage::Status status = home_->AwaitLeadership([this]() -> storage::ChangeSink& {
+      rows_ = persist::LoadedRows();
+      return rows_;
+    });
+    if (status.ok()) status = rows_.Finish();
+    loaded_ = status;
+    Wake();
+  });
+}
+
+void Run::Await() {
+  const TimeUs until = NextTurnAt();
+  while (!is_woken_ && !process_.is_dead && Time().now() < until) Time().BlockUntil(until);
+  is_woken_ = false;
+}
+
+// As TurnLoop::WaitMsMax.
+TimeUs Run::NextTurnAt() const {
+  engine::TimeMs next = parts_.NextDeadline();
+  if (state_log_) next = std::min(next, state_log_->NextDeadline());
+  const engine::DurationMs wait_ms =
+      next == engine::kNever
+          ? kTurnWaitMsMax
+          : std::clamp<engine::DurationMs>(next - BoottimeMs(), 0, kTurnWaitMsMax);
+  return Time().now() + wait_ms * kMs;
+}
+
+void Run::TakeLead() {
+  if (!loaded_->ok()) {
+    if (loaded_->code() == storage::StatusCode::kDeposed) {
+      is_deposed_ = true;
+    } else {
+      error_ = loaded_->message();
+    }
+    Tell("ends: " + loaded_->message());
+    is_over_ = true;
+    return;
+  }
+  Tell("leads, epoch " + std::to_string(home_->epoch()) + ", " + std::to_string(rows_.size()) +
+       " rows");
+  turn_.by.loaded_at = Time().now();
+  hooks_.led(turn_.by);
+  state_log_.emplace(
+      parts_.locks.engine(), *home_, rows_,
+      persist::StateLogOptions{
+          .durability = persist::Durability::kSync,
+          .restart_grace_ms = options_.restart_grace_ms,
+          .confirms_replies = true,
+          .wake = [this] { Wake(); },
+          .unix_ms = [this] { return UnixMs(); },
+          .monotonic_ns = [] { return static_cast<std::uint64_t>(Time().now()) * 1000; }},
+      parts_.locks.StepAt(BoottimeMs()));
+  turn_.state_log = &*state_log_;
+}
+
+// The order of net::TurnLoop::RunTurn.
+void Run::RunTurn() {
+  environment_.unix_time_us = UnixMs() * 1000;
+  if (loaded_ && !state_log_ && !is_stop_asked_) TakeLead();
+  if (is_over_) return;
+  for (const auto& link : std::exchange(to_accept_, {})) connections_.emplace_back(turn_, link);
+  const bool executes = !state_log_ || !state_log_->is_lagging();
+  if (executes) {
+    for (ServerConnection& connection : connections_) connection.Receive();
+  }
+  turn_.now = std::max(turn_.now, BoottimeMs());
+  if (state_log_) BeginTurn();
+  for (ServerConnection& connection : connections_) connection.CloseIfDisconnected();
+  parts_.Advance(turn_.now, kTimersOfATurn);
+  if (executes) {
+    for (ServerConnection& connection : connections_) connection.Execute();
+  }
+  FinishConnections();
+  if (is_deposed_ || is_stop_asked_) {
+    HandOver();
+    return;
+  }
+  if (state_log_) state_log_->EndTurn(turn_.now);
+  std::erase_if(connections_, [](const auto& connection) { return connection.is_closed(); });
+}
+
+void Run::BeginTurn() {
+  state_log_->BeginTurn(turn_.now);
+  const persist::StateLogState state = state_log_->state();
+  if (std::exchange(state_, state) != state) OnChange(state);
+  FinishConnections();
+}
+
+void Run::FinishConnections() {
+  for (ServerConnection& connection : connections_) connection.Finish();
+}
+
+void Run::OnChange(const persist::StateLogState& state) {
+  parts_.availability.set_service(ServiceOf(state));
+  HoldBoottime(state.is_unsure && !state.has_failed);
+  if (state.is_ready && !state.has_failed) {
+    Tell(state.is_unsure ? "unsure: etcd confirms nothing" : "sure and ready");
+  }
+  if (!state.has_failed) return;
+  const storage::Status failure = state_log_->failure();
+  Tell("its log failed: " + failure.message());
+  is_deposed_ = failure.code() == storage::StatusCode::kDeposed;
+  if (!is_deposed_) {
+    error_ = failure.message();
+    is_over_ = true;
+  }
+}
+
+// The order of TurnLoop::BeginStop and Server::Run.
+void Run::HandOver() {
+  is_over_ = true;
+  HoldBoottime(false);
+  if (home_ && (!state_log_ || state_log_->state().is_unsure)) home_->Stop();
+  if (!state_log_) return;
+  state_log_->Seal(turn_.now);
+  state_log_->AwaitJournal();
+  FinishConnections();
+  state_log_->Stop(turn_.now);
+  parts_.locks.engine().Freeze();
+  // A waiting client's connection is closed, and so are the others when they have their replies.
+  for (ServerConnection& connection : connections_) connection.Close();
+  if (is_deposed_ || state_log_->state().has_failed) return;
+  home_->Stop();
+  const storage::Status status = home_->HandOver("");
+  Tell(status.ok() ? "handed over" : "did not hand over: " + status.message());
+}
+
+RunEnd Run::End() {
+  is_over_ = true;
+  for (const auto& link : std::exchange(to_accept_, {})) network_.CloseAtServer(link);
+  connections_.clear();
+  if (home_) home_->Stop();
+  if (reader_.joinable()) reader_.join();
+  state_log_.reset();
+  turn_.state_log = nullptr;
+  if (home_) epoch_ = home_->epoch();
+  home_.reset();
+  if (process_.is_dead) return RunEnd::kKilled;
+  if (is_deposed_) return RunEnd::kDeposed;
+  return error_.empty() ? RunEnd::kStopped : RunEnd::kFailed;
+}
+
+}  // namespace fairlock::fleet

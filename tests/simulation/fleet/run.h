@@ -1,0 +1,117 @@
+// One run of a node's process: it stands by, leads, and ends.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/command/server_parts.h"
+#include "server/persist/loaded_rows.h"
+#include "server/persist/state_log.h"
+#include "storage/replicated/cluster_home.h"
+#include "tests/simulation/fleet/seams.h"
+#include "tests/simulation/fleet/server_connection.h"
+#include "tests/unit/server/command/command_test_support.h"
+
+namespace fairlock::fleet {
+
+struct RunOptions {
+  std::string node;
+  int number = 0;  // of this run, over all nodes
+  engine::DurationMs restart_grace_ms = 0;
+  bool keeps_lines = true;
+  TimeUs boot_offset = 0;  // of the machine's clock
+  TimeUs wall_offset = 0;  // of its wall clock
+  TimeUs turn = kMs;       // how long a turn takes
+};
+
+enum class RunEnd : std::uint8_t {
+  kKilled,
+  kDeposed,  // starts again as a standby
+  kStopped,  // handed over
+  kFailed,   // the locks cannot be read or written: error() says why
+};
+
+struct RunHooks {
+  std::function<void(std::string)> event;    // for a history
+  std::function<void()> taken_over;          // the locks are not loaded yet
+  std::function<void(const ServedBy&)> led;  // they are
+};
+
+// The glue of server/services/persistence_service and of net::TurnLoop around the real parts, which
+// are everything else: the leadership, the log, the engine, the commands.
+class Run {
+ public:
+  Run(const RunOptions& options, LinkNetwork& network, RunHooks hooks);
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  ~Run();
+
+  // Begins; calls `on_end` from a fiber of this process when it has ended, as its last act.
+  void Start(std::function<void(RunEnd)> on_end);
+
+  // Called by anyone, between turns:
+  // REQUIRES: accepts().
+  void Accept(const std::shared_ptr<Link>& link);
+  void Stop();  // SIGTERM
+  Process& process() { return process_; }
+  bool accepts() const { return !is_over_; }
+  bool leads() const { return state_log_.has_value() && !is_over_; }
+  bool is_ready() const { return leads() && state_.is_ready && !state_.is_unsure; }
+  int number() const { return options_.number; }
+  bool is_stop_asked() const { return is_stop_asked_; }
+  // What an operator does at a node that awaits it.
+  void AcceptRestore();
+  // After its end: of its take-over; 0: there was none.
+  std::uint64_t epoch() const { return epoch_; }
+  const std::string& error() const { return error_; }
+
+ private:
+  void Main();
+  void StandBy();
+  void TakeLead();
+  void RunTurn();
+  void BeginTurn();
+  void OnChange(const persist::StateLogState& state);
+  void FinishConnections();
+  RunEnd End();
+  void HandOver();
+  void Await();
+  void Wake();
+  TimeUs NextTurnAt() const;
+  engine::TimeMs BoottimeMs() const;
+  void HoldBoottime(bool is_held);
+  std::int64_t UnixMs() const;
+  void Tell(std::string text) { hooks_.event(options_.node + ": " + std::move(text)); }
+
+  const RunOptions options_;
+  LinkNetwork& network_;
+  const RunHooks hooks_;
+  engine::TimeMs held_at_ = -1;  // the clock stands still since then; -1: it runs
+  engine::DurationMs held_ms_ = 0;
+  Process process_;
+  command::FakeEnvironment environment_;
+  command::ServerParts parts_;
+  Turn turn_;
+  std::unique_ptr<storage::replicated::ClusterHome> home_;
+  persist::LoadedRows rows_;
+  std::optional<storage::Status> loaded_;  // none: AwaitLeadership has not returned
+  std::optional<persist::StateLog> state_log_;
+  persist::StateLogState state_;
+  std::list<ServerConnection> connections_;
+  std::vector<std::shared_ptr<Link>> to_accept_;
+  Thread reader_;
+  Fiber* main_ = nullptr;
+  std::shared_ptr<bool> has_ended_ = std::make_shared<bool>(true);
+  std::string error_;
+  std::uint64_t epoch_ = 0;
+  bool is_woken_ = false;
+  bool is_stop_asked_ = false;
+  bool is_deposed_ = false;
+  bool is_over_ = false;
+};
+
+}  // namespace fairlock::fleet

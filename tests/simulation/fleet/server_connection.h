@@ -1,0 +1,65 @@
+// A connection at the server: a real pipeline and a real output gate over a link.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "server/command/execution/request_pipeline.h"
+#include "server/command/server_parts.h"
+#include "server/net/resp/output_gate.h"
+#include "server/persist/state_log.h"
+#include "tests/simulation/fleet/link.h"
+
+namespace fairlock::fleet {
+
+// What the connections of one run share in a turn.
+struct Turn {
+  command::ServerParts& parts;
+  LinkNetwork& network;
+  const Process& process;
+  persist::StateLog* state_log = nullptr;  // null: this node does not lead
+  engine::TimeMs now = 0;
+  ServedBy by = {};
+};
+
+// The steps of net::RespConnection in a turn, in its order, without sockets and their limits.
+class ServerConnection final : private command::Transport {
+ public:
+  ServerConnection(Turn& turn, std::shared_ptr<Link> link);
+  ~ServerConnection() { Close(); }
+  ServerConnection(const ServerConnection&) = delete;
+  ServerConnection& operator=(const ServerConnection&) = delete;
+
+  // In the order of a turn:
+  void Receive();
+  void CloseIfDisconnected();
+  void Execute();
+  // Sends what may leave, and closes the connection when all is done.
+  void Finish();
+
+  void Close();
+  bool is_closed() const { return is_closed_; }
+
+ private:
+  void NoticeOutput() override {}
+  bool AdmitOutput(std::size_t /*bytes*/) override { return true; }
+  void CloseNow() override {}
+
+  command::Client& client() { return pipeline_.client(); }
+  bool CanExecute() const { return !pipeline_.client().wait.is_waiting() && !input_.empty(); }
+  bool IsWaitingOrUntold();
+  void HoldBackOutput();
+  void SendOutput();
+  void TellDecision();
+
+  Turn& turn_;
+  const std::shared_ptr<Link> link_;
+  command::RequestPipeline pipeline_;
+  net::OutputGate gate_;
+  std::string input_;
+  std::uint64_t seen_output_ = 0;
+  TimeUs decided_at_ = 0;  // when the output grew last
+  bool is_closed_ = false;
+};
+
+}  // namespace fairlock::fleet

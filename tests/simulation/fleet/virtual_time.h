@@ -1,0 +1,89 @@
+// Virtual time, and the threads of the simulated processes as fibers in it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace fairlock::fleet {
+
+using TimeUs = std::int64_t;
+inline constexpr TimeUs kMs = 1'000;
+inline constexpr TimeUs kSecond = 1'000'000;
+
+class Fiber;
+
+// A simulated process: its fibers stand still while it is paused. After it was killed they run on
+// only to end, and nothing that they do leaves the process.
+struct Process {
+  std::string name;
+  bool is_paused = false;
+  bool is_dead = false;
+  std::vector<Fiber*> fibers = {};  // that have not ended
+  std::vector<Fiber*> parked = {};  // to continue when the pause ends
+};
+
+// Runs fibers and actions one at a time, in the order of their time, so that a run depends on
+// nothing but its seed. Fibers give way only where they block.
+class Scheduler {
+ public:
+  Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+  ~Scheduler();  // REQUIRES: every fiber has ended
+
+  TimeUs now() const { return now_; }
+  void At(TimeUs when, std::function<void()> action);
+  void After(TimeUs delay, std::function<void()> action) { At(now_ + delay, std::move(action)); }
+  // Runs what is due until then, or until `is_over` returns true.
+  void RunUntil(TimeUs end, const std::function<bool()>& is_over);
+
+  // The fiber becomes invalid when it ends; `has_ended` tells.
+  Fiber* Spawn(Process& process, std::function<void()> body, std::shared_ptr<bool> has_ended);
+  void Pause(Process& process) { process.is_paused = true; }
+  void Continue(Process& process);
+  void Kill(Process& process);
+
+  // For fibers. They return early, also without cause: the caller checks what it waits for.
+  void Block();
+  void BlockUntil(TimeUs when);
+  void Ready(Fiber& fiber);
+  Fiber* current() { return current_; }
+  Process& current_process();
+  // Also returns when the process is killed.
+  void SleepUntil(TimeUs when);
+
+ private:
+  struct Event {
+    TimeUs when = 0;
+    std::uint64_t number = 0;
+    std::function<void()> action;
+    friend bool operator<(const Event& one, const Event& other) {
+      return std::tie(one.when, one.number) > std::tie(other.when, other.number);
+    }
+  };
+
+  static void Enter(unsigned high, unsigned low);
+  void Resume(Fiber& fiber);
+  void RunReady();
+  void End(Fiber& fiber);
+
+  TimeUs now_ = 0;
+  std::uint64_t next_number_ = 0;
+  std::uint64_t continued_ = 0;  // how often a process continued
+  std::priority_queue<Event> events_;
+  std::vector<Fiber*> ready_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;  // all ever made; those that ended are used again
+  std::vector<Fiber*> idle_;
+  Fiber* current_ = nullptr;
+};
+
+// The scheduler of the run in progress.
+Scheduler& Time();
+
+}  // namespace fairlock::fleet
