@@ -126,8 +126,7 @@ void History::Write(const Event& event, std::string_view other, std::string_view
   const std::string_view owner = event.owner;
   const std::size_t bytes = key.size() + owner.size() + other.size() + comment.size();
   char* at = ring_.Append(sizeof(Record) + bytes, ChainOf(event.key_hash));
-  // In each of these two pairs at least one value is 0, so
-  // picks the other.
+  // In each of these two pairs, at least one value is 0.
   new (at) Record{.what = Record::WhatOf(event),
                   .token = (event.token | event.other_token) | key.size() << 53,
                   .spans = static_cast<std::uint64_t>(event.waited_ms | event.held_ms),

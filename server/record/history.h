@@ -48,8 +48,9 @@ struct HistoryQuery {
   engine::TimeMs since = 0;  // both bounds, `since` and `until`, are inclusive
   engine::TimeMs until = engine::kNever;
   std::size_t count_max = 100;
-  // Only events older than the event with this number; 0: start with the newest. With `before`, a
-  // page never has more than count_max events; without it, events of one millisecond stay together.
+  // Finds only events older than the event with this number; 0: starts with the newest. If `before`
+  // is set, a page never has more than count_max events. Otherwise it may have more, because events
+  // of one millisecond stay together.
   std::optional<std::uint64_t> before = {};
   // The search stops after examining this many events; comparing a key with a long glob counts as
   // examining several.

@@ -54,7 +54,7 @@ LoadResult Interpreter::Load(std::string_view text) {
   const Shebang shebang = ReadShebang(text);
   if (!shebang.error.empty()) return Refused(shebang.error);
   int function = 0;
-  // Keeps the line break after the shebang, so that line numbers in errors are those of the text.
+  // Keeps the line break after the shebang, so that line numbers in errors match those of the text.
   const std::string error = Compile(text.substr(shebang.bytes), function);
   if (!error.empty()) return Refused("Error compiling script (new function): " + error);
   MakeRoom(1, text.size());

@@ -51,7 +51,8 @@ int Repeat(lua_State* lua) {
   return 1;
 }
 
-// The start of a search, counted from 1, or from the end if negative; returned as an offset.
+// Reads where a search starts and returns it as an offset. Scripts count positions from 1, and
+// negative ones from the end.
 std::size_t FirstOffset(lua_State* lua, int index, std::size_t subject_bytes) {
   const auto bytes = static_cast<lua_Number>(subject_bytes);
   lua_Number first = luaL_optnumber(lua, index, 1);
