@@ -1,4 +1,4 @@
-// Base64.
+// Encodes and decodes Base64.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace fairlock::json {
 void AppendBase64(std::string& out, std::string_view bytes);
 std::string Base64(std::string_view bytes);
 
-// Returns nothing unless the text is exactly what AppendBase64 produces.
+// Returns nullopt unless the text is exactly what AppendBase64 produces.
 std::optional<std::string> DecodeBase64(std::string_view text);
 
 }  // namespace fairlock::json

@@ -11,8 +11,8 @@
 
 namespace fairlock::json {
 
-// Adds the field `name`. Bytes that are not valid UTF-8 become U+FFFD there, and a field
-// `name_base64` contains the original bytes.
+// Adds the field `name`. Bytes that are not valid UTF-8 become U+FFFD in it; if there are any, an
+// additional field `name_base64` contains the original bytes.
 void AddText(boost::json::object& object, std::string_view name, std::string_view bytes);
 
 // Does the same for any reply: maps become objects, arrays become arrays, nil becomes null.

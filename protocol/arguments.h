@@ -36,8 +36,8 @@ class Arguments {
   void Clear() { views_.clear(); }
   void Add(std::string_view argument) { views_.push_back(argument); }
 
-  // Memory for words that differ from their form in the input. The owner must reserve all that it
-  // needs before it adds the first view into it.
+  // Memory for words whose value differs from their form in the input. The owner must reserve all
+  // the memory that it needs before it adds the first view, because growing invalidates views.
   std::string& scratch() { return scratch_; }
 
  private:

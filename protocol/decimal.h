@@ -8,13 +8,14 @@
 
 namespace fairlock::protocol {
 
-// The number of bytes after the digits that may be overwritten, and the maximum number of digits.
+// WriteDecimal may overwrite up to kDecimalSlackBytes bytes after the digits, and writes at most
+// kDecimalDigitsMax digits.
 inline constexpr std::size_t kDecimalSlackBytes = 7;
 inline constexpr std::size_t kDecimalDigitsMax = 20;
 
-// The digits of a number below 10^8 as bytes from 0 to 9, the first digit in the lowest byte. All
-// digits are divided at once, in lanes of one register: P. Khuong, "How to print integers really
-// fast", 2017.
+// Returns the digits of a number below 10^8 as bytes from 0 to 9, with the first digit in the
+// lowest byte. Splits off all digits at once, in the lanes of one register: P. Khuong, "How to
+// print integers really fast", 2017.
 inline std::uint64_t EightDigits(std::uint32_t number) {
   std::uint64_t lanes = number / 10'000 | static_cast<std::uint64_t>(number % 10'000) << 32;
   const std::uint64_t hundreds = lanes * 10'486 >> 20 & 0x0000'007f'0000'007f;
@@ -23,7 +24,8 @@ inline std::uint64_t EightDigits(std::uint32_t number) {
   return tens | (lanes - 10 * tens) << 8;
 }
 
-// Returns the end of the digits. REQUIRES: space for kDecimalDigitsMax + kDecimalSlackBytes.
+// Writes the number and returns the end of its digits. REQUIRES: space for kDecimalDigitsMax +
+// kDecimalSlackBytes.
 inline char* WriteDecimal(char* to, std::uint64_t number) {
   static_assert(std::endian::native == std::endian::little);
   constexpr std::uint64_t kZeros = 0x3030'3030'3030'3030;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kDigitsMax = 32;
 
-// Numbers beyond 64 bits become the maximum, which every limit rejects too.
+// A number that does not fit into 64 bits becomes the maximum, which every limit also rejects.
 std::uint64_t AppendDigit(std::uint64_t number, char digit) {
   constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max();
   if (number > (kLargest - 9) / 10) return kLargest;
@@ -32,7 +32,8 @@ LengthLine ReadLengthLine(const char* begin, const char* end) {
     line.magnitude = AppendDigit(line.magnitude, *at);
   }
   if (at == end) return {};
-  const bool minus_zero = line.negative && line.magnitude == 0;  // or a minus without digits
+  // also true for a minus without digits
+  const bool minus_zero = line.negative && line.magnitude == 0;
   if (*at != '\r' || at == digits || minus_zero) return {.status = Status::kInvalid};
   if (++at == end) return {};
   if (*at != '\n') return {.status = Status::kInvalid};

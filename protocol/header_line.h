@@ -1,4 +1,4 @@
-// A line that announces a length or a count: a letter, a decimal number, a line end.
+// Reads a line that announces a length or a count: a letter, a decimal number and a line end.
 
 #pragma once
 

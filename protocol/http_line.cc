@@ -7,7 +7,7 @@
 namespace fairlock::protocol {
 namespace {
 
-// HTTP methods that are not the name of a command.
+// HTTP methods that are not also the name of a command.
 constexpr auto kMethods = std::to_array<std::string_view>(
     {"POST", "PUT", "HEAD", "DELETE", "OPTIONS", "PATCH", "CONNECT", "TRACE"});
 

@@ -10,8 +10,8 @@ namespace fairlock::protocol {
 // an announced length, so a connection never holds more than the bytes that it sent, which
 // `request_bytes_max` limits.
 struct RequestLimits {
-  // The maximum number of keys that one command can use: more than clients put into one DEL, but
-  // few enough that one command does not delay the others.
+  // This also limits how many keys one command can use: more than clients put into one DEL, but few
+  // enough that one command does not delay the others.
   std::uint32_t arguments_max = 16 * 1024;
   // Large enough for a long script. Keys, owners and META have lower limits of their own.
   std::uint32_t argument_bytes_max = 512 * 1024;
@@ -19,13 +19,13 @@ struct RequestLimits {
   std::uint32_t request_bytes_max = 1024 * 1024;
   // For one inline line, including its line end.
   std::uint32_t inline_bytes_max = 64 * 1024;
-  // Error texts then say that the client is not authenticated.
+  // If set, error texts say that the client is not authenticated.
   bool before_auth = false;
 };
 
 inline constexpr RequestLimits kDefaultLimits{};
 
-// Enough for AUTH and HELLO with every option and long passwords.
+// Limits before log-in: enough for AUTH and HELLO with every option and long passwords.
 inline constexpr RequestLimits kBeforeAuth{
     .arguments_max = 10,
     .argument_bytes_max = 48 * 1024,

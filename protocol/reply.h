@@ -30,9 +30,10 @@ struct Reply {
   std::array<char, 3> format{};  // kVerbatim: three letters, "txt" or "mkd"
   std::int64_t integer = 0;      // kInteger; kBoolean: 1 or 0
   double number = 0;             // kDouble
-  // kSimple, kError (including its first word), kBulk, kVerbatim, kBigNumber (digits).
+  // Used by kSimple, kError (including its first word), kBulk, kVerbatim and kBigNumber (its
+  // digits).
   std::string text = {};
-  // kArray, kSet, kPush; kMap: alternating keys and values.
+  // Used by kArray, kSet, kPush, and kMap (as alternating keys and values).
   std::vector<Reply> elements = {};
 
   bool IsNull() const { return type == ReplyType::kNull; }

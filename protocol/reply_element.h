@@ -16,14 +16,14 @@ struct ReplyElement {
   Status status = Status::kPartial;
   ReplyType type = ReplyType::kNull;
   bool is_attribute = false;     // the reply itself follows
-  std::uint64_t children = 0;    // number of following elements that are nested in this one
+  std::uint64_t children = 0;    // how many of the following elements are nested in this one
   std::string_view text = {};    // as in Reply; a view into the input
   std::string_view format = {};  // kVerbatim
   std::int64_t integer = 0;      // as in Reply
   double number = 0;             // as in Reply
   std::size_t end = 0;           // kWhole: the end of the element
   std::size_t needed_bytes = 0;  // kPartial: the input size below which nothing more can be decided
-  std::string_view error = {};   // kInvalid; static text
+  std::string_view error = {};   // kInvalid: what is wrong; static text
 };
 
 // Reads the element at `at`. An element that ends after `bytes_max` is invalid.

@@ -13,16 +13,16 @@ namespace fairlock::protocol {
 // Parses RESP2 and RESP3 replies of every type, including push messages; attributes are skipped.
 // RESP3's streamed forms (`$?`, `*?`), which no server sends, are errors.
 //
-// Nothing is built before the reply is complete; until then the contract is the same as that of
-// ReplyScanner.
+// Builds nothing before the reply is complete. Until then, the input must meet the same contract as
+// for ReplyScanner.
 class ReplyParser {
  public:
   explicit ReplyParser(const ReplyLimits& limits = {}) : scanner_(limits) {}
 
-  // With kReply, `out` is the reply, which used the first `consumed` bytes of the input.
+  // On kReply, `out` is the reply, and `consumed` is the number of input bytes that it took up.
   ReplyStatus Parse(std::string_view input, Reply& out, std::size_t& consumed);
 
-  // With kError: what is wrong with the reply. A static string.
+  // After kError: what is wrong with the reply. A static string.
   std::string_view error() const { return scanner_.error(); }
 
  private:

@@ -16,27 +16,27 @@ enum class ReplyStatus : std::uint8_t { kReply, kNeedMore, kError };
 struct ReplyLimits {
   // For the whole reply. A length or count that exceeds it is an error as soon as it is announced.
   std::size_t bytes_max = std::size_t{64} * 1024 * 1024;
-  // Nesting of arrays; at most ReplyScanner::kDepthMax.
+  // The maximum nesting depth of arrays; must not exceed ReplyScanner::kDepthMax.
   std::size_t depth_max = 32;
 };
 
-// Small enough to copy: a few bytes per nesting level. Scanning continues where it stopped. The
-// contract for the input is the same as that of RequestParser: after kNeedMore the caller must pass
-// the same bytes again (at any address), followed by more.
+// Small enough to copy: a few bytes per nesting level. Each call continues where the previous one
+// stopped. The contract for the input is the same as that of RequestParser: after kNeedMore the
+// caller must pass the same bytes again (at any address), followed by more.
 class ReplyScanner {
  public:
   static constexpr std::size_t kDepthMax = 32;
 
   explicit ReplyScanner(const ReplyLimits& limits = {});
 
-  // With kReply, `consumed` is the length of the reply, and the scanner is ready for the next one.
+  // On kReply, `consumed` is the length of the reply, and the scanner is ready for the next one.
   // After kError the scanner must not be used.
   ReplyStatus Scan(std::string_view input, std::size_t& consumed);
 
   // After kReply: the offset of the reply itself, after its attributes.
   std::size_t head_bytes() const { return head_bytes_; }
 
-  // With kError: what is wrong with the reply. A static string.
+  // After kError: what is wrong with the reply. A static string.
   std::string_view error() const { return error_; }
 
  private:
@@ -49,7 +49,7 @@ class ReplyScanner {
   std::size_t settled_bytes_ = 0;  // end of the last complete element
   std::size_t head_bytes_ = 0;
   std::size_t depth_ = 0;
-  // The number of missing elements at each level; level 0 is the reply.
+  // How many elements are still missing at each nesting level; level 0 is the reply itself.
   std::array<std::uint64_t, kDepthMax + 1> missing_{};
 };
 
@@ -59,7 +59,7 @@ struct SkippedReply {
   ReplyType type = ReplyType::kNull;
   std::size_t consumed = 0;
   std::int64_t integer = 0;    // kInteger, kBoolean
-  std::string_view text = {};  // unless it is an aggregate; a view into the input
+  std::string_view text = {};  // as in Reply, if it is not an aggregate; a view into the input
 };
 
 // Scans the reply at the front of the input without allocation, in time proportional to its length.

@@ -48,7 +48,7 @@ std::string_view Format(Digits& digits, Number value) {
 }
 
 std::string_view FormatDouble(Digits& digits, double value) {
-  if (std::isnan(value)) return "nan";  // to_chars might write a sign
+  if (std::isnan(value)) return "nan";  // because to_chars might write a sign
   return Format(digits, value);
 }
 

@@ -32,7 +32,7 @@ inline constexpr std::string_view kNull = "_\r\n";         // RESP3
 inline constexpr std::size_t kErrorTextBytesMax = 4096;
 
 // Appends replies to a string owned by the caller. After a header (array, map, set, push) the
-// caller must write as many replies as it announces. Cheap to construct for a single reply.
+// caller must write as many replies as the header announces. Cheap to construct for a single reply.
 class ReplyWriter {
  public:
   ReplyWriter(std::string& out, RespVersion version) : out_(out), version_(version) {}
@@ -53,18 +53,18 @@ class ReplyWriter {
   void Error(const WireError& error) { Error(error.code, error.text); }
 
   void ArrayHeader(std::size_t count);
-  // RESP2: an array with twice the count.
+  // In RESP2, this is an array with twice the count.
   void MapHeader(std::size_t pairs);
-  // RESP2: an array.
+  // In RESP2, this is an array.
   void SetHeader(std::size_t count);
-  // RESP2: an array.
+  // In RESP2, this is an array.
   void PushHeader(std::size_t count);
 
-  // Writes the shortest digits that read back as the same number. RESP2: a bulk.
+  // Writes the shortest digits that read back as the same number. In RESP2, this is a bulk.
   void Double(double value);
-  // RESP2: the integer 1 or 0.
+  // In RESP2, this is the integer 1 or 0.
   void Boolean(bool value);
-  // `format` has three letters, such as "txt". RESP2: a bulk of the text.
+  // `format` has three letters, such as "txt". In RESP2, the text is written as a bulk.
   void Verbatim(std::string_view format, std::string_view text);
 
  private:

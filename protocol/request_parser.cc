@@ -16,7 +16,7 @@ using LineStatus = LengthLine::Status;
 constexpr char kTlsHandshake = 0x16;
 constexpr std::ptrdiff_t kShortestBulkBytes = 6;  // $0 CR LF CR LF
 
-// The text "expected '$', got 'x'" for each possible byte x, because error texts are static.
+// Holds the text "expected '$', got 'x'" for each possible byte x, because error texts are static.
 class ExpectedBulkTexts {
  public:
   constexpr ExpectedBulkTexts() {
@@ -163,8 +163,8 @@ RequestParser::Found RequestParser::ParseMultibulk(std::string_view input,
   if (found != Found::kRequest) return found;
   const std::size_t request_bytes = settled_bytes_;
   Restart();
-  // Views from earlier calls are invalid. Now that the request is complete, parse it once more from
-  // the start to get them.
+  // Views from earlier calls are no longer valid. The request is complete now, so it is parsed once
+  // more from the start to get valid ones.
   if (resumed) return ParseMultibulk(input, limits, out, result);
   result.consumed += request_bytes;
   return Found::kRequest;

@@ -19,7 +19,7 @@ struct ParseResult {
   // The number of bytes to drop from the front of the input. It can also be nonzero with kNeedMore,
   // when empty lines and empty arrays were skipped.
   std::size_t consumed = 0;
-  // With kError: the error to send before closing the connection. A static string.
+  // On kError: the error to send before closing the connection. A static string.
   WireError error;
 };
 
@@ -42,7 +42,7 @@ struct ParseResult {
 // - it is GET with a target (`/...`, `http:...`) in the first line of the connection.
 class RequestParser {
  public:
-  // `out` is valid with kRequest and unspecified otherwise.
+  // After kRequest, `out` is the request; otherwise it is unspecified.
   ParseResult Parse(std::string_view input, const RequestLimits& limits, Arguments& out);
   // Forgets any partial request: the input begins at the first byte of a request again.
   void Restart() { needed_bytes_ = settled_bytes_ = bulks_missing_ = 0; }
@@ -60,13 +60,13 @@ class RequestParser {
   Found Await(std::size_t needed_bytes);
   static Found Fail(std::string_view text, ParseResult& result);
 
-  // Below this input size, nothing new can be decided.
+  // With less input than this, nothing new can be decided.
   std::uint32_t needed_bytes_ = 0;
-  // The checked part of the input: up to the end of the last complete bulk, or to where no line end
-  // was found.
+  // How much of the input has been checked: everything up to the end of the last complete bulk, or
+  // everything that was searched in vain for a line end.
   std::uint32_t settled_bytes_ = 0;
   std::uint32_t bulks_missing_ = 0;
-  bool begun_ = false;  // a request was found on this connection
+  bool begun_ = false;  // a request has been found on this connection
 };
 
 }  // namespace fairlock::protocol

@@ -12,7 +12,7 @@ namespace fairlock::access {
 
 using Digest = std::array<std::uint8_t, 32>;
 
-// SHA-256.
+// Returns the SHA-256 digest.
 Digest DigestOf(std::string_view bytes);
 
 std::string HexOf(const Digest& digest);
@@ -23,14 +23,14 @@ std::optional<Digest> ParseDigest(std::string_view hex);
 bool AreEqual(const Digest& a, const Digest& b);
 bool AreEqual(std::string_view a, std::string_view b);
 
-// A secret key of this process: digests made with it are meaningless to other processes. Immutable.
+// A secret key of this process: other processes cannot use digests made with it. Immutable.
 class DigestKey {
  public:
   // Generates a random key.
   DigestKey();
 
-  // HMAC of the parts. Different lists of parts give different digests even if their concatenations
-  // are equal.
+  // Returns the HMAC of the parts. Different lists of parts give different digests even if their
+  // concatenations are equal.
   Digest Of(std::initializer_list<std::string_view> parts) const;
 
  private:

@@ -72,7 +72,7 @@ void FailedLogIns::TakeBack(std::string_view address) {
 void FailedLogIns::MakeRoom(engine::TimeMs now) {
   std::erase_if(paid_at_, [&](const auto& entry) { return entry.second <= now; });
   if (paid_at_.size() < kAddressesMax) return;
-  // Forgets the address that has the shortest time to wait.
+  // Forgets the address that has the least time left to wait.
   paid_at_.erase(
       std::min_element(paid_at_.begin(), paid_at_.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; }));

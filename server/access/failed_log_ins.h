@@ -10,9 +10,9 @@
 
 namespace fairlock::access {
 
-// Allows a certain number of failures at once, and the same number again every minute. IPv6
-// addresses of one network (/64) count as one address. Remembers at most kAddressesMax addresses.
-// For use by the loop thread only.
+// Allows each address a certain number of failures at once, and as many again every minute. All
+// IPv6 addresses of one network (/64) count as one address. Remembers at most kAddressesMax
+// addresses. For use by the loop thread only.
 class FailedLogIns {
  public:
   static constexpr std::size_t kAddressesMax = 4096;
@@ -20,7 +20,7 @@ class FailedLogIns {
   // 0 disables the limit.
   void set_per_minute_max(std::int64_t failures) { per_minute_max_ = failures; }
 
-  // How long the address must wait before it may try again; 0 if it may try now.
+  // Returns how long the address must wait before it may try again; 0 if it may try now.
   engine::DurationMs WaitOf(std::string_view address, engine::TimeMs now) const;
   void Add(std::string_view address, engine::TimeMs now);
   // Removes a failure that was counted by mistake.

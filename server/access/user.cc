@@ -6,7 +6,8 @@ namespace fairlock::access {
 
 bool Globs::Match(std::string_view text, std::uint64_t& compared) const {
   if (is_all_) return true;
-  // No valid name is longer, but the text may be any argument of a request.
+  // Such a text cannot match: no valid name is longer, but the text may be any argument of a
+  // request.
   if (text.size() > kTextBytesMax) return false;
   return std::any_of(parsed_.begin(), parsed_.end(), [&](const engine::Glob& glob) {
     ++compared;

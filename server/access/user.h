@@ -26,7 +26,7 @@ class Globs {
   // Longer texts match only the wildcard: no key, owner or channel is that long.
   static constexpr std::size_t kTextBytesMax = engine::kOwnerBytesMax;
 
-  // `is_all` is the state until the first glob is added.
+  // `is_all` says whether everything matches until the first glob is added.
   explicit Globs(bool is_all) : is_all_(is_all) {}
 
   bool is_all() const { return is_all_; }
@@ -48,7 +48,7 @@ class Globs {
 
  private:
   bool is_all_;
-  bool is_given_ = false;  // set by a rule
+  bool is_given_ = false;  // a rule has set the list
   std::vector<std::string> globs_;
   std::vector<engine::Glob> parsed_;  // globs_ in parsed form
 };

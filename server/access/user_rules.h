@@ -10,14 +10,14 @@
 namespace fairlock::access {
 
 // Returns an empty string on success, otherwise what is wrong with the rule and what is allowed.
-// The text contains no password.
+// The returned text contains no password.
 [[nodiscard]] std::string ApplyRule(std::string_view rule, const Vocabulary& vocabulary,
                                     User& user);
 
-// The rules that create the user, after `user NAME`: a line of an ACL file.
+// Returns the rules that recreate the user, i.e. what follows `user NAME` on a line of an ACL file.
 std::string DescribeUser(const User& user);
 
-// The parts of that line, for ACL GETUSER.
+// Each returns one part of that line, for ACL GETUSER.
 std::string DescribeCommands(const User& user);
 std::string DescribeKeys(const User& user);
 std::string DescribeChannels(const User& user);

@@ -64,7 +64,8 @@ std::string ReadText(std::string_view text, const Vocabulary& vocabulary, UserTa
   return "";
 }
 
-// A hash is a rule itself; a plain password needs the prefix >.
+// Returns the rule that adds the password. A hash is itself a rule; a plain password needs the
+// prefix >.
 std::string RuleFor(const std::string& password) {
   const bool is_digest = password.starts_with('#') && ParseDigest(password.substr(1));
   return is_digest || BeginsAsSlowHash(password) ? password : ">" + password;

@@ -15,7 +15,7 @@ namespace fairlock::access {
 // The user of a client that has not logged in, if this user needs no password.
 inline constexpr std::string_view kDefaultUser = "default";
 
-// Immutable once in use; references to users are valid while the table exists.
+// Immutable once in use. References to users are valid while the table exists.
 class UserTable {
  public:
   // Returns null if there is no such user.
@@ -28,8 +28,8 @@ class UserTable {
 
   // Whether clients may connect without a password.
   bool IsOpen() const;
-  // A slow hash to compare passwords with when the user does not exist, so that the time reveals
-  // nothing; empty if no user has a slow hash.
+  // A slow hash to compare passwords with if the user does not exist, so that the response time
+  // does not reveal which users exist; empty if no user has a slow hash.
   const std::string& decoy() const { return decoy_; }
 
  private:
@@ -37,7 +37,7 @@ class UserTable {
   std::string decoy_;
 };
 
-// The sources of the user table.
+// Where the user table is read from.
 struct UserSource {
   std::optional<std::string> acl_text;  // content of the ACL file; none: there is no file
   std::string default_password;         // password of the user `default`, or its hash; empty: none
@@ -48,8 +48,9 @@ struct UsersRead {
   std::string error;                       // includes the line number
 };
 
-// If there is neither source, there is one user, `default`, who may do everything and needs no
-// password. If there is only an ACL file, and it does not define `default`, there is no such user.
+// If there is neither an ACL file nor a password, there is one user, `default`, who may do
+// everything and needs no password. If there is only an ACL file and it does not define `default`,
+// that user does not exist.
 UsersRead ReadUsers(const UserSource& source, const Vocabulary& vocabulary);
 
 }  // namespace fairlock::access

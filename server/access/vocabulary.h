@@ -26,9 +26,9 @@ class Vocabulary {
 
   const std::vector<NamedCommand>& commands() const { return commands_; }
 
-  // The command with that lower-case name and its subcommands; empty if there is none.
+  // Returns the command with that lower-case name and its subcommands; empty if there is none.
   CommandSet Find(std::string_view name) const;
-  // The commands in a category, which may be "all"; empty if there is no such category.
+  // Returns the commands in a category, which may be "all"; empty if there is no such category.
   CommandSet FindCategory(std::string_view category) const;
   // Sorted alphabetically.
   std::vector<std::string_view> Categories() const;

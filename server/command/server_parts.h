@@ -1,4 +1,4 @@
-// Everything that commands work on, constructed in order: the composition root of this folder.
+// The composition root of this folder: everything that commands work on, constructed in order.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +37,8 @@
 
 namespace fairlock::command {
 
-// Contains no logic: each part gets the parts that it uses, and handlers reach all of them through
-// their invocation. Outlives its clients. Loop-confined.
+// Contains no logic. Each part is given the parts that it uses; handlers reach all of them through
+// their invocation. Must outlive its clients. Loop-confined.
 struct ServerParts {
   ServerParts(CommandTable the_table, const engine::EngineOptions& engine_options,
               Environment the_environment, engine::TimeMs now,
@@ -46,8 +46,8 @@ struct ServerParts {
   ServerParts(const ServerParts&) = delete;
   ServerParts& operator=(const ServerParts&) = delete;
 
-  // Expires what is due, at most about `steps_max` timers. True: more is due, so the next turn
-  // should follow at once.
+  // Expires what is due, but only about `steps_max` timers at a time. Returns true if more is due,
+  // so that the next turn should follow at once.
   bool Advance(engine::TimeMs now, std::size_t steps_max);
   // When Advance must be called next; engine::kNever: not until something else happens.
   engine::TimeMs NextDeadline() const;

@@ -27,11 +27,11 @@ struct CommandLine {
   Config config;             // defaults, then the file, then the command line
   bool initialises = false;  // the data folder may be empty (--init)
   std::string backup;        // kRestore: the backup's path
-  std::string imported;      // kImport: the path of the data folder
+  std::string imported;      // kImport: the path of the data folder to import
   std::string error;         // what is wrong and what is allowed; empty: no error
 };
 
-// `arguments` without the program's name.
+// `arguments` must not include the program's name.
 CommandLine ReadCommandLine(std::span<const char* const> arguments);
 
 }  // namespace fairlock::server

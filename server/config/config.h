@@ -47,7 +47,7 @@ struct Config {
 
   std::int64_t output_limit = 0;
   std::int64_t output_limit_total = 0;  // 0: no limit; the same applies to request_deadline
-  std::int64_t input_limit_total = 0;   // 0: only the limit by max_memory
+  std::int64_t input_limit_total = 0;   // 0: only max_memory limits it
   std::int64_t request_deadline = 0;
   std::int64_t request_limit = 0;
   std::int64_t argument_limit = 0;
@@ -78,7 +78,7 @@ struct Config {
   std::int64_t max_transaction_size = 0;
   std::int64_t max_watched_keys = 0;
   std::string lock_events_to_all_patterns;
-  std::int64_t notify_keyspace_events = 0;  // command::KeyEventClasses
+  std::int64_t notify_keyspace_events = 0;  // bits of command::KeyEventClasses
 
   std::int64_t history_memory = 0;
   std::int64_t stats_labels = 0;

@@ -22,7 +22,7 @@ std::string At(const std::string& file, const YAML::Mark& mark) {
   return file + (mark.is_null() ? "" : ":" + std::to_string(mark.line + 1)) + ": ";
 }
 
-// A scalar unchanged, or the items of a list joined by commas; nullopt for anything else.
+// Returns a scalar unchanged, or the items of a list joined by commas; nullopt for anything else.
 std::optional<std::string> ValueText(const YAML::Node& value) {
   if (value.IsNull()) return "";
   if (value.IsScalar()) return value.Scalar();
@@ -45,8 +45,9 @@ std::string ExplainUnknown(std::string_view name, const std::string& value) {
   return text + "`fairlockd --help` lists all options";
 }
 
-// An unquoted value that begins with # is a comment. A missing value must not be read as an empty
-// string: otherwise `requirepass:` would turn the password off.
+// A value is also missing if it begins with # and is not quoted, because YAML reads it as a
+// comment. A missing value must not be read as an empty string: otherwise `requirepass:` would turn
+// the password off.
 std::string ExplainMissing(const Option& option) {
   Config scratch;
   const bool may_be_empty = SetOption(option, "", scratch).empty();

@@ -11,7 +11,7 @@ namespace fairlock::server {
 // or the first error with file, line, option, value and allowed values.
 [[nodiscard]] std::string ReadConfigFile(const std::string& path, Config& config);
 
-// The same for a text in memory, which messages call `name`.
+// Does the same for a string in memory, which error messages call `name`.
 [[nodiscard]] std::string ReadConfigText(const std::string& text, const std::string& name,
                                          Config& config);
 

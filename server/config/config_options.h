@@ -24,7 +24,7 @@ enum class OptionType : std::uint8_t {
   kLabelRules,  // a list that may be empty
   kKeepRules,
   kChoice,
-  kKeyEvents,  // Redis' letters; command::KeyEventClasses in Config
+  kKeyEvents,  // event classes as Redis letters; stored in Config as command::KeyEventClasses
 };
 
 struct Option {
@@ -32,9 +32,9 @@ struct Option {
   std::string_view name;
   OptionType type;
   std::string_view default_value;
-  std::int64_t min;  // min and max: for kNumber to kPermissions, and kKeyEvents
+  std::int64_t min;  // min and max apply to the types kNumber to kPermissions, and to kKeyEvents
   std::int64_t max;
-  bool is_changeable;  // while the server runs, by CONFIG SET
+  bool is_changeable;  // by CONFIG SET, while the server runs
   // A second name that CONFIG accepts; empty: none.
   std::string_view redis_name;
   std::variant<std::int64_t Config::*, std::string Config::*, std::vector<std::string> Config::*>
@@ -57,22 +57,23 @@ const Option* FindOption(std::string_view name);
 // The option name most similar to `name`; empty if none is similar.
 std::string_view NearestOptionName(std::string_view name);
 
-// Returns an empty string, or the allowed values: "a number from 1 to 1000000".
+// Returns an empty string on success, otherwise the allowed values: "a number from 1 to 1000000".
 [[nodiscard]] std::string SetOption(const Option& option, std::string_view value, Config& config);
 
-// The value in the form that SetOption accepts.
+// Returns the value in the form that SetOption accepts.
 std::string ShowOption(const Option& option, const Config& config);
 
-// The value as Redis shows it: durations in seconds, sizes in bytes, lists separated by spaces.
+// Returns the value as Redis shows it: durations in seconds, sizes in bytes, lists separated by
+// spaces.
 std::string ShowOptionAsRedis(const Option& option, const Config& config);
 
-// The allowed values: "a number from 1 to 1000000".
+// Returns the allowed values: "a number from 1 to 1000000".
 std::string DescribeValues(const Option& option);
 
-// The error text of CONFIG SET for an invalid value.
+// Returns the error text of CONFIG SET for an invalid value.
 std::string DescribeMistake(const Option& option, std::string_view value);
 
-// "--max-clients" for max_clients.
+// Returns "--max-clients" for max_clients.
 std::string CommandLineName(std::string_view option_name);
 
 }  // namespace fairlock::server

@@ -1,4 +1,4 @@
-// Documentation of the options: the configuration file and the help text.
+// Generates the documentation of the options: the configuration file and the help text.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace fairlock::server {
 
-// A configuration file with every option, the values it allows and its comment.
+// Returns a configuration file that contains every option with its comment and its allowed values.
 std::string ConfigFileText(const Config& config);
 
-// What --help prints.
+// Returns what --help prints.
 std::string HelpText();
 
 }  // namespace fairlock::server

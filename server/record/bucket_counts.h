@@ -1,4 +1,4 @@
-// Counts durations since the start, in buckets.
+// Counts durations in buckets, from the start of the server on.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ inline constexpr auto kTurnBoundsUs =
     std::to_array<std::uint64_t>({100, 1'000, 10'000, 100'000, 1'000'000});
 inline constexpr auto kLagBoundsMs = std::to_array<std::uint64_t>({1, 10, 100, 1'000, 10'000});
 
-// Like a Prometheus histogram, but not cumulative: a bucket does not include the lower ones. The
+// Like a Prometheus histogram, but not cumulative: a bucket does not include the ones below it. The
 // last bucket counts everything above the highest bound. A value type.
 template <const auto& kUpperBounds>
 class BucketCounts {

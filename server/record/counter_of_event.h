@@ -1,4 +1,4 @@
-// Which counter an event belongs to.
+// Maps each kind of event to the counter that counts it.
 #pragma once
 
 #include <array>
@@ -33,14 +33,15 @@ constexpr std::array<std::uint8_t, 32> MakeCounterOfKind() {
   return counters;
 }
 
-// The index of a Counter, or kNotCounted.
+// Maps an event kind to the index of a Counter, or to kNotCounted.
 inline constexpr std::array<std::uint8_t, 32> kCounterOfKind = MakeCounterOfKind();
 
 // Events that end a hold.
 inline constexpr EventKinds kEnds = {engine::EventKind::kReleased, engine::EventKind::kExpired,
                                      engine::EventKind::kDisconnected, engine::EventKind::kBroken};
 
-// `Counts` has a member `counts`, and members `waits` and `holds` that count durations.
+// Counts the event in `counts`. `Counts` must have a member `counts`, and members `waits` and
+// `holds` that count durations.
 template <typename Counts>
 void CountEvent(const engine::Event& event, Counts& counts) {
   const std::uint8_t counter = kCounterOfKind[static_cast<std::size_t>(event.kind)];

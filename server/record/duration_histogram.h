@@ -57,7 +57,7 @@ class DurationHistogram {
     return all;
   }
 
-  // The quantile `part` (0 to 1) of the durations; 0 if there are none.
+  // Returns the quantile `part` (0 to 1) of the durations; 0 if there are none.
   engine::DurationMs Quantile(double part) const {
     const auto wanted = static_cast<std::uint64_t>(part * static_cast<double>(CountAll()) + 0.5);
     std::uint64_t seen = 0;
@@ -70,7 +70,7 @@ class DurationHistogram {
     return longest_ms_;
   }
 
-  // Packs only the nonzero buckets, so a few durations need a few bytes.
+  // Only the nonzero buckets are packed, so a few durations take a few bytes.
   static constexpr std::size_t kPackedBytesMax =
       2 * kVarintBytesMax<std::uint64_t> +
       DurationBuckets::kCount * (kVarintBytesMax<std::uint16_t> + kVarintBytesMax<Number>);
@@ -88,7 +88,7 @@ class DurationHistogram {
     }
     return to;
   }
-  // Adds packed counts; returns the end of the packed data.
+  // Adds packed counts to these. Returns the end of the packed data.
   const char* AddPacked(const char* from) {
     std::uint64_t used = 0;
     from = ReadVarint(from, used);

@@ -28,8 +28,8 @@ void CopyAll(std::string_view from, char* to) { std::copy(from.begin(), from.end
   Copy(second, Copy(first, to));
 }
 
-// Each chain end and each slot for repeatable events takes 8 bytes, so together they take 16 bytes
-// for every 1,024 bytes of memory.
+// Each chain end takes 8 bytes, and so does each slot for repeatable events. There are as many
+// chains as slots, so together they take 16 bytes for every 1,024 bytes of memory.
 std::size_t ChainCount(std::size_t bytes) { return std::bit_floor(bytes / 1024); }
 
 // Marks and other bookkeeping take less than 1 %.
@@ -41,8 +41,8 @@ std::size_t RingBytes(std::size_t bytes) {
 // one more event.
 constexpr std::size_t kGlobWorkPerLook = 64;
 
-// Records of these events store how long the request waited; records of all others store how long
-// the lock was held.
+// Records of these events store how long the request waited; records of all other events store how
+// long the lock was held.
 constexpr EventKinds kEventsOfPlaces = {EventKind::kGranted, EventKind::kCancelled,
                                         EventKind::kReplaced, EventKind::kTimedOut,
                                         EventKind::kLapsed};
@@ -53,12 +53,13 @@ constexpr EventKinds kEventsWithHolder = {EventKind::kDenied, EventKind::kQueued
 }  // namespace
 
 // Packed manually, because a record is written whenever a hold is granted or ends. The bytes of the
-// key, owner, other owner and comment follow it.
+// key, owner, other owner and comment follow the record.
 struct History::Record {
-  std::uint64_t what;     // bits: time 44, kind 5, reason 5, database 4
-  std::uint64_t token;    // bits: token 53, key length 11
-  std::uint64_t spans;    // bits: held or waiting time 44, time of repeats 20
-  std::uint64_t lengths;  // bits: length of owner 14, other 14, comment 10; repetitions 24
+  std::uint64_t what;   // bits: time 44, kind 5, reason 5, database 4
+  std::uint64_t token;  // bits: token 53, key length 11
+  std::uint64_t spans;  // bits: time held or waited 44, time from the first to the last repeat 20
+  // bits: lengths of owner 14, other owner 14, comment 10; number of occurrences 24
+  std::uint64_t lengths;
 
   static std::uint64_t WhatOf(const Event& event);
   engine::TimeMs at() const { return static_cast<engine::TimeMs>(what & Mask(44)); }
@@ -125,7 +126,7 @@ void History::Write(const Event& event, std::string_view other, std::string_view
   const std::string_view owner = event.owner;
   const std::size_t bytes = key.size() + owner.size() + other.size() + comment.size();
   char* at = ring_.Append(sizeof(Record) + bytes, ChainOf(event.key_hash));
-  // In each of these two pairs one value is 0.
+  // In each of these two pairs, at least one value is 0.
   new (at) Record{.what = Record::WhatOf(event),
                   .token = (event.token | event.other_token) | key.size() << 53,
                   .spans = static_cast<std::uint64_t>(event.waited_ms | event.held_ms),
@@ -147,10 +148,10 @@ void History::TakeSpecial(const Event& event) {
 }
 
 std::size_t History::RepeatSlotOf(const Event& event) const {
-  // Owner names mostly differ at their ends.
+  // Hashes the end of the owner name, because that is where names mostly differ.
   std::uint64_t end = 0;
   const std::size_t bytes = std::min(sizeof(end), event.owner.size());
-  // The event for a refused DEL or similar command names no owner.
+  // Checked because the event for a refused DEL or similar command names no owner.
   if (bytes > 0) std::memcpy(&end, event.owner.data() + event.owner.size() - bytes, bytes);
   std::uint64_t hash = (event.key_hash ^ event.token ^ event.other_token) + end;
   hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15ULL;
@@ -217,7 +218,8 @@ History::Place History::Start(const HistoryQuery& query, std::size_t& looks) con
   if (!query.key) return {Newest(query), false};
   Position position = ring_.NewestOf(ChainOf(query.key->hash));
   while (position != RecordRing::kNone && IsAfter(query, position)) {
-    // The key has a long history: start in the middle and find its chain from there.
+    // The key has too many newer events to skip them all one by one: start at the newest event in
+    // the range, of whatever key, and join the key's chain at its next event.
     if (++looks > query.looks_max / 2) return {Newest(query), false};
     position = ring_.BeforeInChain(position);
   }
@@ -248,15 +250,16 @@ HistoryPage History::Search(const HistoryQuery& query) const {
   while (place.position != RecordRing::kNone) {
     const Record& record = At(place.position);
     const engine::TimeMs at = record.at();
-    if (at + kRepeatMs < query.since) break;  // older events have no repetitions in the range
+    // even the repeats of older events were before the range
+    if (at + kRepeatMs < query.since) break;
     const bool is_full =
         page.events.size() >= query.count_max && (query.before || page.events.back().at != at);
     if (!first_at && !IsAfter(query, place.position)) first_at = at;
     const bool is_over = looks++ >= query.looks_max;
     const bool is_found = !is_over && IsFound(query, place.position, looks);
     if (is_over || (is_found && is_full)) {
-      // Otherwise the search would never get past a millisecond with more events than one search
-      // examines.
+      // Without the `- 1`, the search would never get past a millisecond that has more events than
+      // one search examines.
       page.next_until = first_at == at && !query.before ? at - 1 : at;
       page.next_before = place.position + 1;
       break;

@@ -1,4 +1,5 @@
-// The history of locks: a bounded store of events, which remain after their keys are gone.
+// The history of locks: a store of events with limited size. Events remain in it after their keys
+// are gone.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,9 @@ struct PastEvent {
   engine::EventKind kind = engine::EventKind::kGranted;
   engine::DenialReason reason = engine::DenialReason::kNone;
   engine::KeyName key;
-  // Empty if a key that nobody held was released by force, and for some kRefused events.
+  // Empty if a key that nobody held was released by force, and in some kRefused events.
   std::string_view owner;
-  // The holder at that time, the previous holder, or the owner that took the place.
+  // The holder at that time, the previous holder, or the owner that took over the place.
   std::string_view other;
   engine::Token token = 0;
   engine::Token other_token = 0;
@@ -30,12 +31,12 @@ struct PastEvent {
   std::uint32_t count = 1;
   engine::DurationMs waited_ms = 0;
   engine::DurationMs held_ms = 0;
-  std::string_view by;       // for a forced action: the client that did it
+  std::string_view by;       // for a forced action: the client that caused it
   std::string_view comment;  // and the reason given
 };
 
-// The default for the maximum number of events that one search examines, which takes at most one or
-// two milliseconds.
+// The default maximum number of events that one search examines, which takes at most one or two
+// milliseconds.
 inline constexpr std::size_t kHistoryLooksMax = 10'000;
 
 struct HistoryQuery {
@@ -47,19 +48,21 @@ struct HistoryQuery {
   engine::TimeMs since = 0;  // both bounds, `since` and `until`, are inclusive
   engine::TimeMs until = engine::kNever;
   std::size_t count_max = 100;
-  // Only events older than the event with this number; 0: start with the newest. With `before`, a
-  // page never has more than count_max events; without it, events of one millisecond stay together.
+  // Finds only events older than the event with this number; 0: starts with the newest. If `before`
+  // is set, a page never has more than count_max events. Otherwise it may have more, because events
+  // of one millisecond stay together.
   std::optional<std::uint64_t> before = {};
-  // The search stops after this many events; comparing a key with a long glob counts as several.
+  // The search stops after examining this many events; comparing a key with a long glob counts as
+  // examining several.
   std::size_t looks_max = kHistoryLooksMax;
 };
 
-// Newest first; repeated events are ordered by their first occurrence.
+// Newest first; a repeated event is ordered by its first occurrence.
 struct HistoryPage {
   std::vector<PastEvent> events;
-  // Set if the search stopped early: continue with this value as `until`.
+  // Set if the search stopped early: pass this value as `until` to continue.
   std::optional<engine::TimeMs> next_until;
-  // Likewise for `before`, which is exact within a millisecond.
+  // Likewise for `before`, which can continue even within one millisecond.
   std::optional<std::uint64_t> next_before;
 };
 
@@ -67,14 +70,14 @@ struct HistoryPage {
 inline constexpr EventKinds kRepeatableEvents = {
     engine::EventKind::kDenied, engine::EventKind::kRenewed, engine::EventKind::kReacquired,
     engine::EventKind::kRefused};
-// Events that BREAK causes. kVacated is recorded only if BREAK caused it.
+// Events that BREAK causes. kVacated is recorded only if BREAK has caused it.
 inline constexpr EventKinds kForcedEvents = {
     engine::EventKind::kBroken, engine::EventKind::kCancelled, engine::EventKind::kVacated};
 
 // Stores events in one flat buffer; each takes 40 bytes plus the length of its names. Recording an
-// event does not allocate. A denial, renewal or repeated LOCK that is the same as another within
-// kRepeatMs (same key, owner, reason, and same hold by its token) only increments that event's
-// count. For use by the loop thread only.
+// event does not allocate. A denial, renewal or repeated LOCK that equals another one within
+// kRepeatMs (same key, owner, reason, and same hold by its token) only increments the count of that
+// event. For use by the loop thread only.
 class History {
  public:
   static constexpr std::size_t kBytesMin = 256 * 1024;
@@ -100,41 +103,42 @@ class History {
     }
   }
 
-  // Until EndForce, holds and places that end are recorded as ended by that client for that reason.
+  // Until EndForce is called, holds and places that end are recorded as ended by that client for
+  // that reason.
   void BeginForce(std::string_view by, std::string_view comment);
   void EndForce() { is_by_force_ = false; }
 
-  // O(looks_max). To read all events of a millisecond that has more events than looks_max, use
-  // `before`.
+  // Takes O(looks_max). If one millisecond has more events than looks_max, only `before` can
+  // continue within it, so only `before` finds them all.
   HistoryPage Search(const HistoryQuery& query) const;
 
   std::size_t bytes() const { return bytes_; }
   std::size_t used_bytes() const { return ring_.used_bytes(); }
   std::size_t event_count() const { return ring_.count(); }
-  // The time of the oldest stored event; none if there are no events.
+  // Returns the time of the oldest stored event; nullopt if there are no events.
   std::optional<engine::TimeMs> oldest_at() const;
 
  private:
   using Position = RecordRing::Position;
   struct Record;
 
-  // The upper half of the hash, because hash tables use the lower half.
+  // Uses the upper half of the hash, because hash tables use the lower half.
   static std::uint64_t ChainOf(std::uint64_t key_hash) { return key_hash >> 32; }
   void TakeSpecial(const engine::Event& event);
   // Both REQUIRE free space in the ring.
   void Write(const engine::Event& event);
   void Write(const engine::Event& event, std::string_view other, std::string_view comment);
-  // Returns true if the event at that position is the same and now counts this one too.
+  // If the event at that position is the same, counts this one there and returns true.
   bool CountRepeat(const engine::Event& event, Position position);
   std::size_t RepeatSlotOf(const engine::Event& event) const;
   const Record& At(Position position) const;
-  // The start of a backward search. With `is_in_chain` the search follows the chain of the key.
+  // Where a backward search is. If `is_in_chain` is set, the search follows the chain of the key.
   struct Place {
     Position position;
     bool is_in_chain;
   };
   Place Start(const HistoryQuery& query, std::size_t& looks) const;
-  // The newest event in the requested range, or an event slightly after it.
+  // Returns the newest event in the requested range, or an event slightly after it.
   Position Newest(const HistoryQuery& query) const;
   // Whether the event is newer than the requested range.
   bool IsAfter(const HistoryQuery& query, Position position) const;
@@ -144,7 +148,7 @@ class History {
   static PastEvent Read(const Record& record);
 
   const std::size_t bytes_;
-  RecordRing ring_;                    // chained by the hash of the key
+  RecordRing ring_;                    // its chains are selected by the hash of the key
   std::vector<Position> repeatables_;  // the newest repeatable event of each slot
   bool is_by_force_ = false;
   std::string by_;

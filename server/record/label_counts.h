@@ -1,4 +1,4 @@
-// The counts of events and durations for one label.
+// Counts of events, and of the durations of waits and holds, for one label.
 #pragma once
 
 #include <array>

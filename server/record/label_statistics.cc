@@ -11,7 +11,8 @@ namespace fairlock::record {
 
 namespace {
 
-// One series for events without a label, and one for labels that are counted together.
+// There are two more series: one for events without a label, and one for labels that are counted
+// together.
 constexpr std::size_t kSeriesBeside = 2;
 
 std::size_t SeriesChainCount(std::size_t labels_max) {
@@ -119,7 +120,7 @@ class LabelStatistics::Reading {
     return reinterpret_cast<const PastMinute*>(statistics_.past_.At(position))->minute;
   }
 
-  // Goes from newest to oldest.
+  // Finds them from newest to oldest.
   void FindPastMinutes(const Series& series) {
     const RecordRing& past = statistics_.past_;
     positions_.clear();
@@ -166,8 +167,8 @@ std::vector<std::string> LabelStatistics::Labels() const {
 
 engine::TimeMs LabelStatistics::complete_since() const {
   if (!past_.has_dropped()) return started_at_;
-  // The minutes that were dropped were packed before the oldest remaining one, so they had ended by
-  // then.
+  // Each dropped minute was packed before the oldest remaining one, so it had ended by the time at
+  // which that one was packed.
   const char* oldest = past_.At(past_.oldest());
   return reinterpret_cast<const PastMinute*>(oldest)->written * kMinuteMs;
 }

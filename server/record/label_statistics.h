@@ -1,4 +1,4 @@
-// Event counts for each label, minute by minute.
+// Counts events for each label, minute by minute.
 #pragma once
 
 #include <array>
@@ -32,10 +32,10 @@ struct StatisticsRow {
 // Counts events by label and minute. At most `labels_max` labels are counted separately; events of
 // further labels count as kOther until one of the labels has had no events for a day.
 //
-// The current minute of a label takes 8.3 KB; a past minute takes a few bytes per event. All labels
-// share kDayBytes per label for past minutes. If that is not enough for a day, the oldest minutes
-// are dropped (complete_since). Recording an event allocates only for a new label. For use by the
-// loop thread only.
+// The current minute of a label takes 8.3 KB; a past minute takes a few bytes per event. Past
+// minutes have kDayBytes per label, shared by all labels. If that is not enough for a day, the
+// oldest minutes are dropped (complete_since). Recording an event allocates only for a new label.
+// For use by the loop thread only.
 class LabelStatistics {
  public:
   static constexpr engine::DurationMs kMinuteMs = 60'000;
@@ -55,18 +55,18 @@ class LabelStatistics {
     }
   }
 
-  // Visits labels sorted by name, and the minutes of each in order, skipping those without events.
-  // O(labels * minutes).
+  // Visits labels sorted by name, and the minutes of each label in order, but skips minutes without
+  // events. O(labels * minutes).
   void Read(const StatisticsQuery& query, engine::TimeMs now,
             const std::function<void(const StatisticsRow&)>& visit) const;
 
-  // The labels that are counted separately, sorted by name; the first is empty.
+  // Returns the labels that are counted separately, sorted by name. The first is empty.
   std::vector<std::string> Labels() const;
   // Counts are complete from this time on.
   engine::TimeMs complete_since() const;
   // Includes the series without a label and kOther.
   std::size_t label_count() const { return series_.size(); }
-  // The memory used now and its upper limit, both excluding the names of labels.
+  // The memory used now and its upper limit. Both exclude the names of labels.
   std::size_t memory_bytes() const;
   static std::size_t MemoryBytesMax(std::size_t labels_max);
 
@@ -82,12 +82,12 @@ class LabelStatistics {
   // A past minute; its packed counts follow it.
   struct PastMinute {
     std::uint32_t minute;
-    std::uint32_t written;  // the minute in which it was packed
+    std::uint32_t written;  // the minute in which this one was packed
   };
   class Reading;
 
   static void Count(const engine::Event& event, LabelCounts<std::uint32_t>& counts);
-  // Records an event for another label, or in a new minute.
+  // Records an event that has another label than the previous one, or is in a new minute.
   void TakeElsewhere(const engine::Event& event);
   static std::uint32_t MinuteOf(engine::TimeMs at) {
     return static_cast<std::uint32_t>(at / kMinuteMs);

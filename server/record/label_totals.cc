@@ -6,7 +6,7 @@ namespace fairlock::record {
 
 namespace {
 
-constexpr std::size_t kTotalsBeside = 2;  // without a label, and kOther
+constexpr std::size_t kTotalsBeside = 2;  // the total without a label, and kOther
 constexpr engine::DurationMs kIdleSearchEveryMs = 60'000;
 
 }  // namespace

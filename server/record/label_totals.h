@@ -1,4 +1,4 @@
-// Totals of events for each label since the start, for metrics that only increase.
+// Totals of events for each label since the start, for metrics that never decrease.
 #pragma once
 
 #include <array>
@@ -26,12 +26,12 @@ struct LabelTotal {
 
 // The first labels get totals of their own, as long as there is space for their names. Events of
 // further labels count as kOther until one of the labels has had no events for a day. So pages
-// generated from the totals have a bounded size, however long the labels are. The first total has
-// no label, the second is kOther. Recording an event allocates only for a new label. For use by the
-// loop thread only.
+// generated from the totals have a bounded size, however long the labels are. The first total
+// counts events without a label, the second is kOther. Recording an event allocates only for a new
+// label. For use by the loop thread only.
 class LabelTotals {
  public:
-  // Each label takes up this many bytes of the space for labels, plus its length.
+  // Each label takes up its length plus this many bytes of the space for labels.
   static constexpr std::size_t kBytesBeside = 64;
   static constexpr std::size_t kBytesMax = 1280;
   static constexpr engine::DurationMs kIdleMs = 24 * 60 * 60 * 1000;
@@ -42,13 +42,13 @@ class LabelTotals {
   void Take(const engine::Event& event);
 
   const std::vector<std::unique_ptr<LabelTotal>>& all() const { return totals_; }
-  // The index in all() of the total that counts this label.
+  // Returns the index in all() of the total that counts this label.
   std::size_t IndexOf(std::string_view label) const;
 
  private:
   LabelTotal& Find(std::string_view label, engine::TimeMs at);
   LabelTotal& Add(std::string_view label);
-  // Returns whether an idle label was dropped.
+  // Drops a label that is idle, if there is one, to make room for this one. Returns whether it did.
   bool MakeRoom(std::string_view label, engine::TimeMs at);
 
   std::vector<std::unique_ptr<LabelTotal>> totals_;

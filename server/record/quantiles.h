@@ -1,4 +1,4 @@
-// The reported percentiles of waits and holds.
+// The percentiles of waits and holds that are reported.
 #pragma once
 
 #include <array>

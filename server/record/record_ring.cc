@@ -35,10 +35,11 @@ void RecordRing::SetMark() {
   ++mark_count_;
 }
 
-// The next record starts at the beginning of the buffer; the unused end belongs to the record
-// before it.
+// Makes the next record start at the beginning of the buffer. The unused end of the buffer becomes
+// part of the record before it.
 void RecordRing::StartLap() {
-  // The offsets of records that are more than one lap old could no longer be computed.
+  // Drops records that would be more than one lap old, because their offsets could no longer be
+  // computed.
   while (oldest_ < lap_) DropToNextMark();
   const Position start = lap_ + capacity_;
   Link& last = LinkAt(newest());

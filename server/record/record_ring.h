@@ -8,21 +8,21 @@
 
 namespace fairlock::record {
 
-// Each record refers to the previous record, and to the previous record of its chain; the caller
-// chooses the chain's number. Memory is touched only when it is first written.
+// Each record refers to the previous record, and to the previous record of its chain. The caller
+// chooses the chain by its number. Memory is touched only when it is first written.
 //
 // Invariants (CheckInvariants):
 //
-// 1. Starting at oldest(), each record is followed by the next; the last is newest(), and there
-//    are count() records.
+// 1. Starting at oldest(), each record is followed directly by the next. The last one is newest(),
+//    and there are count() records.
 // 2. Together they take at most `bytes`, and none wraps around the end of the buffer.
 // 3. Before() goes back through the same records; BeforeInChain() goes to an older record or to
 //    kNone.
-// 4. Marks point to records in order. The first points to oldest(), the last may point to the next
-//    record.
+// 4. The positions of marks increase. The first mark is at oldest(); the last may be at the
+//    position of the next record.
 //
 // For use by the loop thread only. Append is O(1). Space is freed for many records at a time, by
-// dropping everything older than a mark: this does not read the dropped records, which are no
+// dropping everything older than a mark. This does not read the dropped records, which are no
 // longer in any cache.
 class RecordRing {
  public:
@@ -35,12 +35,13 @@ class RecordRing {
   // REQUIRES: bytes from kBytesMin to 2 GiB; chains a power of 2.
   RecordRing(std::size_t bytes, std::size_t chains);
 
-  // Adds a record to the chain that the number maps to, and returns where the caller must write all
-  // of its `bytes`. REQUIRES: bytes is at most kRecordBytesMax, and MakeRoom was called before.
+  // Adds a record to the chain that the number maps to. Returns the address at which the caller
+  // must write all `bytes` bytes. REQUIRES: bytes is at most kRecordBytesMax, and MakeRoom was
+  // called before.
   char* Append(std::size_t bytes, std::uint64_t chain) {
     const std::size_t size = (sizeof(Link) + bytes + kUnit - 1) & ~(kUnit - 1);
     auto* link = reinterpret_cast<Link*>(lap_address_ + end_);
-    // The memory to be written next was last used one lap ago, so it is in no cache.
+    // The memory to be written next was last used one lap ago, so it is no longer in any cache.
     __builtin_prefetch(reinterpret_cast<char*>(link) + kAhead, 0, 0);
     __builtin_prefetch(reinterpret_cast<char*>(link) + kAhead + 64, 0, 0);
     Position& newest_of_chain = chains_[chain & chain_mask_];
@@ -55,8 +56,8 @@ class RecordRing {
     return reinterpret_cast<char*>(link + 1);
   }
   void Prefetch(std::uint64_t chain) const { __builtin_prefetch(&chains_[chain & chain_mask_]); }
-  // Makes space for one record of any size. Separate from Append so that the caller can do it
-  // before it looks up positions: earlier positions may become invalid.
+  // Makes space for one record of any size. Separate from Append because it may invalidate earlier
+  // positions: the caller must call it before it looks up positions.
   void MakeRoom() {
     if (end_ > room_end_) DropSome();
   }
@@ -84,9 +85,9 @@ class RecordRing {
     return reinterpret_cast<const char*>(&LinkAt(position) + 1);
   }
 
-  // Returns a record from which it is a short way back to the newest one for which
-  // `is_after(position)` is false. `is_after` must be false for all older records and true for all
-  // newer ones. O(log marks).
+  // Finds the newest record for which `is_after(position)` is false, and returns that record or one
+  // a few steps newer. `is_after` must be false for all older records and true for all newer ones.
+  // O(log marks).
   template <typename IsAfter>
   Position NewestNotAfter(IsAfter&& is_after) const {
     std::uint64_t low = first_mark_;
@@ -153,8 +154,8 @@ class RecordRing {
   const std::size_t capacity_;
   const std::uint64_t chain_mask_;
   const std::unique_ptr<char[]> buffer_;
-  Position lap_;                // position of the beginning of the buffer in this lap; never kNone
-  std::uintptr_t lap_address_;  // address of a record of this lap minus its position
+  Position lap_;                // the position at which the buffer begins in this lap; never kNone
+  std::uintptr_t lap_address_;  // the address of a record of this lap minus its position
   Position end_;
   Position room_end_;  // a record may start before this position without further checks
   Position oldest_;

@@ -1,4 +1,4 @@
-// Collects the lock history and statistics of the server.
+// Collects the server's lock history and statistics.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,7 @@ struct RecorderOptions {
   std::size_t labels_max = 100;  // 0: no statistics
 };
 
-// Receives every event once and passes it to the enabled collectors. For use by the loop thread
-// only.
+// Receives every event and passes it on to the enabled collectors. For use by the loop thread only.
 class Recorder final : public engine::EventSink {
  public:
   Recorder(const RecorderOptions& options, engine::TimeMs now) {

@@ -15,7 +15,7 @@ inline char* WriteVarint(std::uint64_t value, char* to) {
   return to;
 }
 
-// REQUIRES: written by WriteVarint.
+// REQUIRES: `from` points to bytes written by WriteVarint.
 inline const char* ReadVarint(const char* from, std::uint64_t& value) {
   value = 0;
   for (unsigned shift = 0;; shift += 7) {

@@ -12,7 +12,7 @@ namespace fairlock::script {
 
 namespace {
 
-// Functions that catch errors must pass on the error that stops the script.
+// Functions that catch errors must not catch the error that stops the script: they raise it again.
 void RaiseAgainIfStopped(lua_State* lua) {
   if (Sandbox::Of(lua).budget().used_up() != Budget::UsedUp::kNot) lua_error(lua);
 }
@@ -74,7 +74,7 @@ int Unpack(lua_State* lua) {
   const lua_Number last = lua_isnoneornil(lua, 3) ? static_cast<lua_Number>(lua_objlen(lua, 1))
                                                   : luaL_checknumber(lua, 3);
   if (first > last) return 0;
-  // Written so that it is false if a bound is NaN.
+  // Written so that it is false if one of the bounds is NaN.
   const bool is_small = last - first < LUAI_MAXCSTACK && first > -1e9 && last < 1e9;
   const int count = is_small ? static_cast<int>(last) - static_cast<int>(first) + 1 : 0;
   if (!is_small || lua_checkstack(lua, count) == 0) {

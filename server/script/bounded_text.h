@@ -1,4 +1,4 @@
-// A text that a library function builds for a script.
+// A string that a library function builds for a script.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@ struct lua_State;
 
 namespace fairlock::script {
 
-// Allocated outside Lua, but counted towards the script's memory limit: appending raises a Lua
-// error if that limit would be exceeded. Appended bytes are charged to the budget.
+// The memory is allocated outside Lua, but counts towards the script's memory limit: appending
+// raises a Lua error if that limit would be exceeded. Appended bytes are charged to the budget.
 class BoundedText {
  public:
   explicit BoundedText(lua_State* lua);
@@ -25,7 +25,7 @@ class BoundedText {
   }
 
   std::string_view view() const { return text_; }
-  // Pushes the text as a Lua string.
+  // Pushes the built string onto the Lua stack.
   void Push() const;
 
  private:

@@ -10,13 +10,14 @@ namespace fairlock::script {
 
 namespace {
 
-// One instruction may take half a millisecond (comparing two strings of several megabytes), so with
-// more instructions between two clock reads a script could exceed its time by more than 50 ms.
+// A single instruction may take half a millisecond (comparing two strings of several megabytes). If
+// there were more instructions between two clock reads, a script could exceed its time by more than
+// 50 ms.
 constexpr int kCountMax = 100;
-// The count is reduced if it takes longer than this, and increased if it takes less than a tenth of
-// this.
+// If that many instructions take longer than this, their number is reduced; if they take less than
+// a tenth of this, it is increased.
 constexpr std::uint64_t kCountNsMax = 1'000'000;
-// The clock is read after library functions have charged this many steps.
+// The clock is read each time library functions have charged this many steps.
 constexpr std::uint64_t kStepsPerLook = 50'000;
 
 }  // namespace

@@ -12,16 +12,16 @@ struct lua_State;
 
 namespace fairlock::script {
 
-// Counts the steps of each run. A Lua hook counts instructions; a library function charges its
-// steps before it does the work. Work that takes memory is charged too.
+// Counts the steps of each run. A Lua hook counts instructions. A library function charges its
+// steps before it does the work. Allocated memory is charged too.
 //
 // The clock starts with the run and is read after every command, however few steps the command
-// cost. A single instruction can also take a long time, such as joining two strings of several
-// megabytes, so the clock is read at each call of the hook, and the count is reduced while
-// instructions are slow.
+// cost. A single instruction, such as joining two strings of several megabytes, can also take a
+// long time. So the clock is read at each call of the hook too, and while instructions are slow,
+// the hook is called after fewer of them.
 //
-// Once the budget is used up, every further instruction raises an error, so catching it does not
-// help a script. Loop-confined.
+// Once the budget is used up, every further instruction raises an error, so it does not help a
+// script to catch the error. Loop-confined.
 class Budget {
  public:
   enum class UsedUp : std::uint8_t { kNot, kSteps, kTime };
@@ -32,7 +32,7 @@ class Budget {
 
   // Raises a Lua error if the budget is used up.
   void Charge(lua_State* lua, std::uint64_t steps);
-  // Charges for work on `bytes` bytes.
+  // Charges for processing `bytes` bytes.
   void ChargeBytes(lua_State* lua, std::uint64_t bytes) { Charge(lua, bytes / kBytesPerStep); }
   // Called after a command: charges for the reply's bytes and reads the clock.
   void ChargeReply(lua_State* lua, std::uint64_t bytes);

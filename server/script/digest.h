@@ -19,7 +19,7 @@ struct Digest {
 };
 
 struct DigestHash {
-  // Part of a SHA-1 digest is a good hash without further mixing.
+  // Any part of a SHA-1 digest is a good hash, without further mixing.
   std::size_t operator()(const Digest& digest) const {
     std::size_t part = 0;
     std::memcpy(&part, digest.bytes.data(), sizeof(part));
@@ -29,7 +29,7 @@ struct DigestHash {
 
 Digest DigestOf(std::string_view bytes);
 
-// 40 hexadecimal digits, lower case.
+// Returns 40 hexadecimal digits in lower case.
 std::string HexOf(const Digest& digest);
 
 // Accepts upper and lower case; returns nullopt for any other text.

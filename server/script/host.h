@@ -1,4 +1,4 @@
-// What a script can reach outside Lua: the commands, the time, the log.
+// What a script can reach outside Lua: the commands, the time and the log.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace fairlock::script {
 
-// redis.LOG_DEBUG to redis.LOG_WARNING.
+// In the order of redis.LOG_DEBUG to redis.LOG_WARNING.
 enum class LogLevel : std::uint8_t { kDebug, kVerbose, kNotice, kWarning };
 
-// One redis.call or redis.pcall. Views are valid during the call.
+// One call of redis.call or redis.pcall. Views are valid during the call.
 struct CommandCall {
   std::span<const std::string_view> arguments;  // the first is the command's name; never empty
   bool is_read_only;                            // commands that write must be refused
@@ -22,10 +22,11 @@ class Host {
  public:
   // Appends exactly one reply, in RESP2. Must not run another script.
   virtual void Execute(const CommandCall& call, std::string& reply) = 0;
-  // A monotonic clock with an arbitrary start. Read when a script begins and after each command.
+  // Reads a monotonic clock with an arbitrary start. Called when a script begins and after each
+  // command.
   virtual std::uint64_t NowNs() = 0;
   virtual void Log(LogLevel level, std::string_view text) = 0;
-  // The script's reply is or contains an error with this text, which does not come from a command.
+  // Called if the script's reply is or contains an error with this text that no command has caused.
   virtual void CountError(std::string_view text) { static_cast<void>(text); }
 
  protected:

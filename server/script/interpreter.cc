@@ -12,7 +12,7 @@ namespace fairlock::script {
 
 namespace {
 
-// The chunk name, which Lua shows in messages.
+// The name of every chunk, which Lua shows in error messages.
 constexpr const char* kChunkName = "@user_script";
 
 struct Compilation {
@@ -24,7 +24,7 @@ struct Compilation {
 int CompileChunk(lua_State* lua) {
   auto& compilation = *static_cast<Compilation*>(lua_touserdata(lua, 1));
   const std::string_view code = compilation.code;
-  // Keeps the name alive on the stack, because the parser holds no reference to it.
+  // Keeps the name on the stack, and so alive, because the parser holds no reference to it.
   lua_pushstring(lua, kChunkName);
   if (luaL_loadbuffer(lua, code.data(), code.size(), kChunkName) != 0) return lua_error(lua);
   compilation.function = luaL_ref(lua, LUA_REGISTRYINDEX);
@@ -54,7 +54,7 @@ LoadResult Interpreter::Load(std::string_view text) {
   const Shebang shebang = ReadShebang(text);
   if (!shebang.error.empty()) return Refused(shebang.error);
   int function = 0;
-  // Keeps the line break after the shebang, so that line numbers in errors are those of the text.
+  // Keeps the line break after the shebang, so that line numbers in errors match those of the text.
   const std::string error = Compile(text.substr(shebang.bytes), function);
   if (!error.empty()) return Refused("Error compiling script (new function): " + error);
   MakeRoom(1, text.size());
@@ -67,7 +67,7 @@ LoadResult Interpreter::Load(std::string_view text) {
   return {&cache_.Add(std::move(script))};
 }
 
-// Returns the error in the code; empty: there is none.
+// Returns the error in the code; empty if there is none.
 std::string Interpreter::Compile(std::string_view code, int& function) {
   // Lua would load such code as bytecode, which it does not verify.
   if (code.starts_with(LUA_SIGNATURE[0])) return "user_script:1: compiled code is not accepted";

@@ -23,7 +23,7 @@ struct RunOptions {
   Host& host;
   std::span<const std::string_view> keys;
   std::span<const std::string_view> arguments;
-  protocol::RespVersion version;  // of the reply
+  protocol::RespVersion version;  // the RESP version of the reply
   bool is_read_only;              // commands that write are refused
 };
 
@@ -32,9 +32,9 @@ struct LoadResult {
   std::string error = {};
 };
 
-// PUC Lua 5.1 under ScriptLimits: every script ends, stays within its memory limit, can reach only
-// its host, and leaves nothing behind for the next script. If it is stopped, the effects of its
-// commands remain.
+// Runs PUC Lua 5.1 under ScriptLimits: every script ends, stays within its memory limit, can reach
+// nothing but its host, and leaves nothing behind for the next script. If a script is stopped, the
+// effects of its commands remain.
 //
 // Loading a new script may drop others from the cache; pointers to scripts are valid until then.
 //
@@ -46,7 +46,7 @@ class Interpreter {
 
   // Finds the script with that text, or compiles it.
   LoadResult Load(std::string_view text);
-  // Null: not cached. Finding a script does not count as using it.
+  // Returns null if the script is not cached. Finding a script does not count as using it.
   Script* Find(const Digest& digest) const { return cache_.Find(digest); }
   // Forgets all scripts, and creates a new Lua state.
   void Flush();
@@ -57,14 +57,14 @@ class Interpreter {
   void set_limits(const ScriptLimits& limits);
   std::size_t script_count() const { return cache_.count(); }
   std::size_t text_bytes() const { return cache_.text_bytes(); }
-  // The memory of Lua, including the compiled scripts.
+  // The memory that Lua uses, including that of the compiled scripts.
   std::size_t memory_bytes() const { return sandbox_->memory().used_bytes(); }
-  // The steps of the last run.
+  // The number of steps that the last run took.
   std::uint64_t steps() const { return sandbox_->budget().steps(); }
 
  private:
   std::string Compile(std::string_view code, int& function);
-  // Drops old scripts until the cache has room for this many more.
+  // Drops the least recently used scripts until the cache has room for this many more.
   void MakeRoom(std::size_t scripts, std::size_t text_bytes);
   void Forget(Script& script);
 

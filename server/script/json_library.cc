@@ -1,4 +1,4 @@
-// cjson: the part of it that lock scripts use.
+// cjson: those of its functions that lock scripts use.
 
 #include <lua.hpp>
 

@@ -34,7 +34,7 @@ class JsonReader {
 
   void Enter();
   void SkipSpace();
-  // The next byte, or 0 at the end.
+  // Returns the next byte, or 0 at the end.
   char Peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   bool Take(char c);
   [[noreturn]] void Fail(const char* expected);
@@ -214,7 +214,7 @@ void JsonReader::ReadEscape(BoundedText& out) {
   if (place != std::string_view::npos) return out.Append(kNamed[place]);
   if (name != 'u') FailAt("value", "invalid escape code", begin);
   auto code = ReadHex();
-  // A surrogate pair is one code point.
+  // Two surrogates form a pair, which encodes one code point.
   if (code && *code >= 0xd800 && *code < 0xdc00) {
     const bool is_pair = text_.substr(std::min(at_, text_.size())).starts_with("\\u");
     at_ += is_pair ? 2 : 0;

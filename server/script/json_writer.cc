@@ -165,7 +165,7 @@ void JsonWriter::WriteObject() {
   out_.Append('}');
 }
 
-// The key is below its value on the stack.
+// REQUIRES: the key is directly below its value on the stack.
 void JsonWriter::WriteKey() {
   lua_pushvalue(lua_, -2);
   const int type = lua_type(lua_, -1);

@@ -1,13 +1,14 @@
-// The libraries that scripts can use. Each function pushes one, as a table that is still writable.
+// The libraries that scripts can use. Each function pushes one library as a table that is still
+// writable.
 #pragma once
 
 struct lua_State;
 
 namespace fairlock::script {
 
-// Lua's own functions are used where they need no bound and cannot reach anything outside; the
-// others are missing or rewritten. Missing are load, dofile, require, print, getfenv, setfenv,
-// newproxy, collectgarbage, string.dump, coroutine, os, io, debug.
+// Lua's own functions are used if they need no limits and cannot reach anything outside. The others
+// are missing or rewritten. Missing are load, dofile, require, print, getfenv, setfenv, newproxy,
+// collectgarbage, string.dump, coroutine, os, io and debug.
 void PushBaseLibrary(lua_State* lua);
 void PushStringLibrary(lua_State* lua);
 void PushTableLibrary(lua_State* lua);

@@ -8,7 +8,8 @@ namespace fairlock::script {
 
 namespace {
 
-// Calls the Lua function in the upvalue, with the arguments as if it were called directly.
+// Charges for the strings among the arguments, then calls the Lua function that is the upvalue,
+// with the same arguments.
 int CallCharged(lua_State* lua) {
   std::uint64_t bytes = 0;
   for (int i = lua_gettop(lua); i > 0; --i) {

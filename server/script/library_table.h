@@ -1,4 +1,4 @@
-// Functions that fill the table of a library.
+// Functions that fill the table of a library with its fields.
 #pragma once
 
 #include <initializer_list>
@@ -19,8 +19,8 @@ void AddFunctions(lua_State* lua, std::initializer_list<LibraryFunction> functio
 void AddFieldsOf(lua_State* lua, int (*open_library)(lua_State*),
                  std::initializer_list<const char*> names);
 
-// Like AddFieldsOf, but for functions: each first charges steps for the strings among its
-// arguments.
+// Like AddFieldsOf, but only for functions. Each of them first charges steps for the strings among
+// its arguments.
 void AddChargedFunctionsOf(lua_State* lua, int (*open_library)(lua_State*),
                            std::initializer_list<const char*> names);
 

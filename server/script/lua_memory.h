@@ -7,21 +7,22 @@
 
 namespace fairlock::script {
 
-// Lua's allocator: above the limit an allocation fails, which Lua turns into an error in the
-// script. Loop-confined.
+// Lua's allocator. An allocation that would exceed the limit fails, which Lua turns into an error
+// in the script. Loop-confined.
 class LuaMemory {
  public:
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
   std::size_t used_bytes() const { return used_bytes_; }
-  // All bytes ever allocated; never decreases.
+  // The total number of bytes ever allocated; never decreases.
   std::uint64_t taken_bytes() const { return taken_bytes_; }
   void set_limit_bytes(std::size_t limit_bytes) { limit_bytes_ = limit_bytes; }
   bool HasRoomFor(std::size_t bytes) const {
     return used_bytes_ <= limit_bytes_ && bytes <= limit_bytes_ - used_bytes_;
   }
 
-  // A lua_Alloc function; returns null above the limit. Shrinking a block always succeeds.
+  // A lua_Alloc function. Returns null if the limit would be exceeded. Shrinking a block always
+  // succeeds.
   void* Resize(void* block, std::size_t old_bytes, std::size_t new_bytes);
 
  private:

@@ -17,7 +17,8 @@ namespace {
 
 using protocol::RespVersion;
 
-// The maximum number of bytes in an element besides its text: its type, a number, the line ends.
+// The maximum number of bytes that an element takes besides its text: for its type, a number and
+// the line ends.
 constexpr std::size_t kElementBytesMax = 32;
 
 // Rounds towards zero; a number outside the 64-bit range becomes the smallest integer, as in Redis.
@@ -48,7 +49,7 @@ class ReplyBuilder {
       : lua_(lua), out_(out), writer_(out, version), begin_(out.size()) {}
 
   void Append();
-  // True if the reply itself is an error, not just one of its elements.
+  // True if the reply itself is an error, not if only one of its elements is.
   bool is_error() const { return is_error_; }
 
  private:
@@ -111,7 +112,7 @@ void ReplyBuilder::AppendTable() {
   --depth_;
 }
 
-// Pushes the field if it has that type.
+// Pushes the field and returns true if it has that type.
 bool ReplyBuilder::PushField(const char* name, int type) {
   lua_pushstring(lua_, name);
   lua_rawget(lua_, -2);

@@ -1,4 +1,4 @@
-// math: Lua's own functions, and Redis' random numbers.
+// math: Lua's own functions, and the random numbers of Redis.
 
 #include <cmath>
 #include <cstdint>
@@ -15,13 +15,13 @@ namespace fairlock::script {
 
 namespace {
 
-// A random number in [0, 1).
+// Returns a random number in [0, 1).
 double NextFraction(lua_State* lua) {
   constexpr std::int32_t kMax = std::numeric_limits<std::int32_t>::max();
   return static_cast<double>(nrand48(Sandbox::Of(lua).random().data()) % kMax) / kMax;
 }
 
-// Sets the same state as srand48.
+// Sets the same state as srand48 would.
 void SeedRandom(Sandbox& sandbox, std::uint32_t seed) {
   sandbox.random() = {0x330e, static_cast<std::uint16_t>(seed),
                       static_cast<std::uint16_t>(seed >> 16)};

@@ -16,7 +16,8 @@ constexpr std::size_t kTriesPerCharge = 64;
 
 unsigned char Byte(char c) { return static_cast<unsigned char>(c); }
 
-// %a, %d and so on; an upper-case letter inverts the class; any other byte matches itself.
+// The letter selects a class as in %a or %d. An upper-case letter inverts the class; any other byte
+// matches itself.
 bool ClassMatches(unsigned char c, unsigned char letter) {
   bool is_in = false;
   switch (std::tolower(letter)) {
@@ -77,8 +78,8 @@ void PatternMatcher::CountTries(std::size_t tries) {
   Sandbox::Of(lua_).budget().Charge(lua_, std::exchange(tries_, 0));
 }
 
-// Loops over the subject and the pattern while there is only one way to match; where there are
-// several, calls itself for each.
+// Loops over the subject and the pattern as long as there is only one way to match. Where there are
+// several, calls itself for each of them.
 const char* PatternMatcher::Match(const char* s, const char* p) {
   if (depth_ == kDepthMax) Raise(lua_, "pattern too complex");
   ++depth_;
@@ -191,7 +192,7 @@ const char* PatternMatcher::CloseCapture(const char* s, const char* p) {
   return end;
 }
 
-// %bxy: returns the position after the y that closes the x at `s`; null: there is none.
+// Handles %bxy: returns the position after the y that closes the x at `s`; null if there is none.
 const char* PatternMatcher::SkipBalanced(const char* s, const char* p) {
   if (pattern_end_ - p < 2) Raise(lua_, "unbalanced pattern");
   if (s == subject_end_ || *s != p[0]) return nullptr;
@@ -219,15 +220,15 @@ const char* PatternMatcher::SkipBackReference(const char* s, char digit) {
   return std::memcmp(capture_[index].begin, s, length) == 0 ? s + length : nullptr;
 }
 
-// %f[set]: the previous byte is not in the set and this one is. The subject counts as if zero bytes
-// were before and after it.
+// Handles %f[set]: whether the previous byte is not in the set and this one is. The subject is
+// treated as if zero bytes came before and after it.
 bool PatternMatcher::IsAtFrontier(const char* s, const char* set, const char* set_end) {
   const unsigned char before = s == subject_.data() ? 0 : Byte(s[-1]);
   const unsigned char here = s == subject_end_ ? 0 : Byte(*s);
   return !SetMatches(before, set, set_end) && SetMatches(here, set, set_end);
 }
 
-// The position after the byte, class or set that begins at `p`.
+// Returns the position after the byte, class or set that begins at `p`.
 const char* PatternMatcher::EndOfItem(const char* p) const {
   const char first = *p++;
   if (first == '%') {
@@ -236,7 +237,7 @@ const char* PatternMatcher::EndOfItem(const char* p) const {
   }
   if (first != '[') return p;
   if (p < pattern_end_ && *p == '^') ++p;
-  // A ']' at the start of a set is a member.
+  // A ']' at the start of a set is a member of the set.
   do {
     if (p == pattern_end_) Raise(lua_, "malformed pattern (missing ']')");
     if (*p++ == '%' && p < pattern_end_) ++p;
@@ -260,7 +261,8 @@ bool PatternMatcher::SetMatches(unsigned char c, const char* set, const char* se
   const bool is_complement = p < set_end && *p == '^';
   if (is_complement) ++p;
   while (p < set_end) {
-    // After a range up to '%', a '%' can be last; as in Lua, it then stands for the ']'.
+    // After a range whose end is '%', the last byte of the set can be a '%'. As in Lua, it then
+    // escapes the closing ']' and matches a ']'.
     if (*p == '%') {
       if (ClassMatches(c, Byte(p[1]))) return !is_complement;
       p += 2;

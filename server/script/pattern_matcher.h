@@ -11,7 +11,7 @@ struct lua_State;
 namespace fairlock::script {
 
 // Supports the patterns in the Lua 5.1 manual, and %f. Lua's own matcher can keep trying for hours
-// in a single call, and can overflow the stack; this one charges the budget for each try, and
+// in a single call, and can overflow the stack. This one charges the budget for each try, and
 // refuses patterns that would recurse more deeply than kDepthMax. Errors are raised as Lua errors.
 //
 // The views must outlive the matcher.
@@ -20,13 +20,13 @@ class PatternMatcher {
   static constexpr int kDepthMax = 200;
   static constexpr int kCapturesMax = 32;
 
-  // `pattern` excludes the '^' that anchors it.
+  // `pattern` must not include the '^' that anchors it.
   PatternMatcher(lua_State* lua, std::string_view subject, std::string_view pattern);
 
-  // The end of the match that begins at `begin`; null: none begins there.
+  // Returns the end of the match that begins at `begin`; null if none begins there.
   const char* MatchAt(const char* begin);
 
-  // The captures of the last match.
+  // The number of captures of the last match.
   int captures() const { return captures_; }
   // Pushes one capture; for a pattern without captures, capture 0 is the whole match.
   void PushCapture(int index, const char* begin, const char* end) const;
@@ -64,7 +64,7 @@ class PatternMatcher {
   const char* pattern_;
   const char* pattern_end_;
   int depth_ = 0;
-  std::size_t tries_ = 0;  // not yet charged
+  std::size_t tries_ = 0;  // tries that have not been charged yet
   int captures_ = 0;
   std::array<Capture, kCapturesMax> capture_{};
 };

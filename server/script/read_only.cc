@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kRefusal = "Attempt to modify a readonly table";
 
-// Its address is used as a key in our metatables, one that scripts cannot create.
+// The address of this is used as a key in our metatables, because scripts cannot create that key.
 const char kMark = 0;
 
 void* Mark() { return const_cast<char*>(&kMark); }

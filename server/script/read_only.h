@@ -5,9 +5,9 @@ struct lua_State;
 
 namespace fairlock::script {
 
-// Replaces the table on top of the stack with an empty proxy that reads from it and refuses writes.
-// Its metatable is hidden. Functions that bypass metatables must call RequireWritable before a
-// write.
+// Replaces the table on top of the stack with an empty proxy, which reads from that table and
+// refuses writes. Its metatable is hidden. Functions that bypass metatables must call
+// RequireWritable before they write.
 void ReplaceByReadOnly(lua_State* lua);
 
 // Raises an error if the value at that index is a read-only table.

@@ -1,4 +1,4 @@
-// redis: calls commands, and provides the other functions that scripts use.
+// redis: call and pcall, which call commands, and the other functions that scripts use.
 
 #include <array>
 #include <charconv>
@@ -19,14 +19,14 @@ namespace fairlock::script {
 
 namespace {
 
-// A command is charged as more than one instruction.
+// A command is charged as this many steps, more than one instruction.
 constexpr std::uint64_t kStepsPerCommand = 50;
 constexpr std::size_t kLogBytesMax = 1024;
-// Stack slots needed for a reply: arrays are nested at most this deep.
+// How many stack slots a reply needs, because arrays are nested at most this deep.
 constexpr int kReplySlots = static_cast<int>(protocol::ReplyScanner::kDepthMax) + 8;
-// The approximate maximum memory that is taken by the reply to a command that changes something.
+// Approximately the maximum memory that a command's reply takes if the command changes something.
 constexpr std::size_t kReplyMemoryBytes = std::size_t{64} * 1024;
-// The buffer is freed after a reply longer than this.
+// After a reply longer than this, the buffer is freed.
 constexpr std::size_t kReplyBytesKept = std::size_t{64} * 1024;
 
 int RaiseError(lua_State* lua, std::string_view text) {
@@ -72,8 +72,9 @@ const char* TakeArguments(lua_State* lua, std::vector<std::string_view>& argumen
   return nullptr;
 }
 
-// Reserves what the reply will need before the command has an effect: otherwise a script could fail
-// after a change without knowing about it. The reply reuses the stack slots of the arguments.
+// Reserves what the reply will need before the command has an effect. Otherwise a script could fail
+// after a change without knowing about the change. The reply reuses the stack slots of the
+// arguments.
 void AskForRoom(lua_State* lua) {
   const int missing = kReplySlots - lua_gettop(lua);
   if (missing > 0) luaL_checkstack(lua, missing, "too many values");
@@ -109,8 +110,8 @@ int ProtectedCommand(lua_State* lua) {
   return 1;
 }
 
-// Checks that the only argument is a string, which is what status_reply and error_reply take. If
-// not, pushes an error and returns false.
+// Checks that the only argument is a string, as status_reply and error_reply require. If not,
+// pushes an error and returns false.
 bool CheckReplyText(lua_State* lua) {
   if (lua_gettop(lua) == 1 && lua_type(lua, 1) == LUA_TSTRING) return true;
   PushError(lua, "ERR wrong number or type of arguments");
@@ -125,7 +126,7 @@ int StatusReply(lua_State* lua) {
   return 1;
 }
 
-// A text without a space has no error code, so it gets one.
+// A text without a space has no error code, so one is added.
 int ErrorReply(lua_State* lua) {
   if (!CheckReplyText(lua)) return 1;
   std::string_view text = TextAt(lua, 1);
@@ -166,7 +167,7 @@ int Log(lua_State* lua) {
   return 0;
 }
 
-// Has no effect, because scripts are not replicated.
+// Does nothing, because scripts are not replicated.
 int ReplicateCommands(lua_State* lua) {
   lua_pushboolean(lua, 1);
   return 1;

@@ -25,8 +25,8 @@ void PushTextIn(lua_State* lua, const char* field, std::string_view text) {
   lua_setfield(lua, -2, field);
 }
 
-// A field of error tables, named as in Redis. It shows that a command has already counted the
-// error.
+// A field of error tables, with the same name as in Redis. It shows that the error of a command has
+// already been counted.
 constexpr const char* kCountedField = "ignore_error_stats_update";
 
 void MarkAsCounted(lua_State* lua) {
@@ -75,7 +75,7 @@ ReplyType ReplyPusher::PushNext() {
       PushElements(element.children);
       break;
     default:
-      assert(false);  // RESP3
+      assert(false);  // RESP3 only
   }
   return element.type;
 }

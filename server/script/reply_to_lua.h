@@ -7,7 +7,7 @@ struct lua_State;
 
 namespace fairlock::script {
 
-// Pushes one value in the form in which Redis gives it to scripts: an integer as a number, a bulk
+// Pushes one value in the form in which Redis passes it to scripts: an integer as a number, a bulk
 // as a string, nil as false, a status as {ok = text}, an error as {err = text}, an array as a
 // table.
 //

@@ -15,13 +15,13 @@ void* Allocate(void* sandbox, void* block, std::size_t old_bytes, std::size_t ne
   return static_cast<Sandbox*>(sandbox)->memory().Resize(block, old_bytes, new_bytes);
 }
 
-// The __index of the globals, called only for names that do not exist.
+// The __index function of the globals, which Lua calls only for names that do not exist.
 int RefuseUnknownGlobal(lua_State* lua) {
   const char* name = lua_type(lua, 2) == LUA_TSTRING ? lua_tostring(lua, 2) : "?";
   Raise(lua, "Script attempted to access nonexistent global variable '%s'", name);
 }
 
-// Pushes the real table of globals, without _G.
+// Pushes the real table of globals, which has no _G.
 void PushGlobals(lua_State* lua) {
   struct Library {
     const char* name;

@@ -24,12 +24,12 @@ struct RunState {
   std::uint32_t log_lines = 0;
 };
 
-// One state for all scripts. Scripts cannot exchange data through it: objects that a script can
-// write to exist only during its run, and shared objects are read-only.
+// All scripts run in one Lua state. Scripts cannot exchange data through it: objects that a script
+// can write to exist only during its run, and shared objects are read-only.
 // 1. The table of globals, and every library, is an empty proxy that reads from the real table. A
 //    write to it is an error, and so are rawset, table.insert and all other writes that bypass
 //    metatables.
-// 2. KEYS and ARGV are new in each run. Only the state of math.random persists.
+// 2. KEYS and ARGV are created anew for each run. Only the state of math.random persists.
 // 3. No function returns an environment, one of our metatables, an upvalue, or code that was not
 //    compiled from the text of a script.
 // Loop-confined. Not reentrant.
@@ -49,8 +49,8 @@ class Sandbox {
   const ScriptLimits& limits() const { return limits_; }
   void set_limits(const ScriptLimits& limits) { limits_ = limits; }
 
-  // Limits memory until the run ends, so every allocation may raise a Lua error and must happen in
-  // protected mode.
+  // Limits memory until UnboundMemory is called. Meanwhile every allocation may raise a Lua error,
+  // so it must happen in protected mode.
   void BoundMemory();
   void UnboundMemory();
   // Limits memory, and also counts the script's steps.
@@ -60,10 +60,10 @@ class Sandbox {
   // gradually.
   void CollectGarbageIfMuch();
 
-  // REQUIRES: a value on top of the stack, which is popped. Not callable by scripts.
+  // Sets the global to the value on top of the stack, and pops it. Scripts cannot call this.
   void SetGlobal(const char* name);
 
-  // The state of math.random, for nrand48.
+  // The state of math.random, in the form that nrand48 uses.
   std::array<std::uint16_t, 3>& random() { return random_; }
 
   // Scratch space for redis.call.
@@ -82,7 +82,7 @@ class Sandbox {
   std::string reply_;
   std::vector<std::string_view> arguments_;
   lua_State* lua_ = nullptr;
-  int globals_ = 0;                       // registry reference of the real table
+  int globals_ = 0;                       // registry reference of the real table of globals
   std::size_t collected_used_bytes_ = 0;  // memory in use after the last full collection
 };
 

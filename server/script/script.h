@@ -12,8 +12,8 @@ struct Script : boost::intrusive::list_base_hook<> {
   Digest digest;
   std::size_t text_bytes = 0;
   bool has_shebang = false;
-  bool is_read_only = false;  // declared by its shebang
-  int function = 0;           // reference in the registry of the Lua state
+  bool is_read_only = false;  // because its shebang says so
+  int function = 0;           // reference to the compiled function in the registry of the Lua state
 };
 
 }  // namespace fairlock::script

@@ -11,22 +11,22 @@
 
 namespace fairlock::script {
 
-// Owns the scripts and tracks when they were used; removing them from Lua is the caller's task.
+// Owns the scripts and tracks which were used last. The caller must remove them from Lua.
 // 1. Each script is in the list once; the least recently used one is at the front.
 // 2. text_bytes() is the sum of the lengths of the scripts' texts.
 // Loop-confined.
 class ScriptCache {
  public:
-  // Null: not cached.
+  // Returns null if the script is not cached.
   Script* Find(const Digest& digest) const;
 
-  // REQUIRES: not cached.
+  // REQUIRES: the script is not cached.
   Script& Add(std::unique_ptr<Script> script);
   void Remove(Script& script);
 
   // Marks the script as used now.
   void Touch(Script& script);
-  // The least recently used script. Null: the cache is empty.
+  // Returns the least recently used script, or null if the cache is empty.
   Script* Oldest() { return by_use_.empty() ? nullptr : &by_use_.front(); }
 
   std::size_t count() const { return by_digest_.size(); }

@@ -1,4 +1,4 @@
-// What a script may use before it is stopped, and how many scripts are cached.
+// How much a script may use before it is stopped, and how many scripts are cached.
 #pragma once
 
 #include <cstddef>
@@ -6,23 +6,25 @@
 
 namespace fairlock::script {
 
-// No other client is served while a script runs, so each of these limits how much time or memory
+// No other client is served while a script runs, so these limits determine how much time or memory
 // one request can take away from all others.
 struct ScriptLimits {
-  // A step is one Lua instruction; library functions that process long strings or tables are
-  // charged steps for that. Ten million steps take about 100 ms.
+  // A step is one Lua instruction. Library functions that process long strings or tables are
+  // charged additional steps for that. Ten million steps take about 100 ms.
   std::uint64_t steps_max = 10'000'000;
-  // From the beginning of the run. Checked after every command and at least every 100 instructions.
+  // Measured from the beginning of the run. Checked after every command and at least every 100
+  // instructions.
   std::uint64_t time_max_ms = 1'000;
-  // Memory that a script may use in addition to what was in use before.
+  // How much memory a script may use in addition to what was in use before.
   std::size_t memory_bytes_max = std::size_t{16} * 1024 * 1024;
-  // Compiling is not charged as steps, and may take time quadratic in the length.
+  // Compiling is not charged as steps, although the time that it takes may be quadratic in the
+  // length.
   std::size_t script_bytes_max = std::size_t{64} * 1024;
   std::size_t reply_bytes_max = std::size_t{4} * 1024 * 1024;
   // Per run; further lines are dropped.
   std::uint32_t log_lines_max = 16;
 
-  // The scripts that EVALSHA can find.
+  // Limits on the scripts that EVALSHA can find.
   std::size_t cached_scripts_max = 1'000;
   std::size_t cached_bytes_max = std::size_t{4} * 1024 * 1024;
 };

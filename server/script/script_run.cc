@@ -12,7 +12,7 @@ namespace fairlock::script {
 
 namespace {
 
-// Data for the functions that Lua calls; they are passed its address.
+// Data for the functions that Lua calls. They get the address of the frame.
 struct Frame {
   Sandbox& sandbox;
   const Script& script;
@@ -47,8 +47,8 @@ int RunFrame(lua_State* lua) {
   return 0;
 }
 
-// Called where an uncaught error is raised, before the stack is unwound. Its upvalue is the frame.
-// Passes the error on unchanged.
+// Lua calls this where an uncaught error is raised, before it unwinds the stack. The upvalue is the
+// frame. The error is passed on unchanged.
 int NotePlace(lua_State* lua) {
   Frame& frame = FrameOf(lua, lua_upvalueindex(1));
   lua_Debug place;
@@ -99,7 +99,8 @@ void AppendFailure(lua_State* lua, const Frame& frame) {
   if (!is_counted) frame.options.host.CountError(text);
 }
 
-// Runs in protected mode, because pushing the arguments and the error handler takes memory too.
+// Lua calls this in protected mode, because pushing the arguments and the error handler takes
+// memory too.
 int ProtectRun(lua_State* lua) {
   lua_pushlightuserdata(lua, lua_touserdata(lua, 1));
   lua_pushcclosure(lua, NotePlace, 1);

@@ -10,8 +10,8 @@ namespace fairlock::script {
 
 struct RunOptions;
 
-// Appends exactly one reply: the value that the script returned, or its error with the position in
-// the script. Returns true if it is an error.
+// Runs the script and appends exactly one reply: the value that the script returned, or its error
+// with the position in the script. Returns true if the reply is an error.
 bool RunScript(Sandbox& sandbox, const Script& script, const RunState& run,
                const RunOptions& options, std::string& out);
 

@@ -8,12 +8,13 @@ namespace fairlock::script {
 namespace {
 
 constexpr std::string_view kReadOnly = "no-writes";
-// The flags that Redis knows. All except no-writes allow something that is always allowed here, or
-// concern features that do not exist here.
+// The flags that Redis knows. All except no-writes have no effect: they allow something that is
+// always allowed here, or concern features that do not exist here.
 constexpr auto kFlags = std::to_array<std::string_view>(
     {kReadOnly, "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys"});
 
-// Takes the text up to `end`, and removes `end` too; without `end`, takes everything.
+// Removes the text up to and including `end`, and returns it without `end`. If there is no `end`,
+// takes everything.
 std::string_view TakeUpTo(char end, std::string_view& text) {
   const std::size_t length = std::min(text.find(end), text.size());
   const std::string_view part = text.substr(0, length);

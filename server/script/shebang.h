@@ -8,7 +8,7 @@
 namespace fairlock::script {
 
 struct Shebang {
-  std::size_t bytes = 0;  // length without the line end; 0: there is no shebang
+  std::size_t bytes = 0;  // length without the line end; 0: no shebang
   bool is_read_only = false;
   std::string error = {};  // empty: valid
 };

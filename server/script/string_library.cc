@@ -1,4 +1,5 @@
-// string: Lua's own functions where the work is linear in the arguments, otherwise our own.
+// string: Lua's own functions if their work is linear in the arguments, otherwise functions of our
+// own.
 
 #include <algorithm>
 #include <cstring>
@@ -23,7 +24,8 @@ std::string_view CheckText(lua_State* lua, int index) {
   return {text, bytes};
 }
 
-// Removes the '^' from "^...", which matches only at the start of the search.
+// Removes the '^' from a pattern "^...", which matches only at the start of the search. Returns
+// whether there was one.
 bool TakeAnchor(std::string_view& pattern) {
   if (pattern.empty() || pattern.front() != '^') return false;
   pattern.remove_prefix(1);
@@ -49,7 +51,8 @@ int Repeat(lua_State* lua) {
   return 1;
 }
 
-// The start of a search, counted from 1, or from the end if negative; returned as an offset.
+// Reads where a search starts and returns it as an offset. Scripts count positions from 1, and
+// negative ones from the end.
 std::size_t FirstOffset(lua_State* lua, int index, std::size_t subject_bytes) {
   const auto bytes = static_cast<lua_Number>(subject_bytes);
   lua_Number first = luaL_optnumber(lua, index, 1);
@@ -63,7 +66,7 @@ bool HasSpecials(std::string_view pattern) {
 }
 
 int FindPlain(lua_State* lua, std::string_view subject, std::string_view text, std::size_t first) {
-  // The search is linear in both lengths, unlike a naive one.
+  // Charged as linear in both lengths, which this search is, unlike a naive one.
   Sandbox::Of(lua).budget().ChargeBytes(lua, subject.size() + text.size());
   const void* found =
       memmem(subject.data() + first, subject.size() - first, text.data(), text.size());
@@ -108,7 +111,8 @@ void RememberHowFar(lua_State* lua, std::ptrdiff_t offset) {
   lua_replace(lua, lua_upvalueindex(3));
 }
 
-// The iterator of gmatch. Its upvalues are the subject, the pattern and the current offset.
+// The iterator that gmatch returns. Its upvalues are the subject, the pattern and the current
+// offset.
 int NextMatch(lua_State* lua) {
   const std::string_view subject = CheckText(lua, lua_upvalueindex(1));
   PatternMatcher matcher(lua, subject, CheckText(lua, lua_upvalueindex(2)));
@@ -134,13 +138,13 @@ int MatchAll(lua_State* lua) {
   return 1;
 }
 
-// In the replacement text, %1 is a capture and %0 the whole match.
+// Appends the replacement text of one match, in which %1 is a capture and %0 the whole match.
 void AppendReplacement(lua_State* lua, const PatternMatcher& matcher, BoundedText& out,
                        const char* begin, const char* end) {
   const std::string_view text = CheckText(lua, 3);
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool is_escape = text[i] == '%';
-    // A zero byte follows the last byte.
+    // Cannot read beyond the text, because a zero byte follows its last byte.
     const char c = is_escape ? text.data()[++i] : text[i];
     if (!is_escape || c < '0' || c > '9') {
       out.Append(c);
@@ -154,7 +158,7 @@ void AppendReplacement(lua_State* lua, const PatternMatcher& matcher, BoundedTex
   }
 }
 
-// Appends the replacement of one gsub match, as given by the third argument.
+// Appends what replaces one match of gsub, as given by the third argument.
 void AppendReplaced(lua_State* lua, const PatternMatcher& matcher, BoundedText& out,
                     const char* begin, const char* end) {
   const int type = lua_type(lua, 3);
@@ -216,7 +220,7 @@ int ReplaceMatches(lua_State* lua) {
   return 2;
 }
 
-// Lets strings have the library's functions as methods, as in ("x"):rep(3); scripts cannot get the
+// Gives strings the library's functions as methods, as in ("x"):rep(3). Scripts cannot get the
 // metatable.
 void SetMetatableOfStrings(lua_State* lua) {
   lua_pushliteral(lua, "");

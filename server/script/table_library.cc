@@ -1,4 +1,4 @@
-// table: Lua's own functions, charged for the elements that they process.
+// table: Lua's own functions, which are charged for the elements that they process.
 
 #include <cmath>
 #include <lua.hpp>
@@ -14,7 +14,7 @@ namespace fairlock::script {
 namespace {
 
 constexpr std::uint64_t kElementsPerStep = 4;
-// Lua truncates larger numbers to an int.
+// Larger numbers are refused, because Lua would truncate them to an int.
 constexpr lua_Number kIndexMax = 1e9;
 
 Budget& BudgetOf(lua_State* lua) { return Sandbox::Of(lua).budget(); }
@@ -27,8 +27,8 @@ std::uint64_t CheckLength(lua_State* lua) {
   return lua_objlen(lua, 1);
 }
 
-// All elements after the position are moved. Lua visits every integer from there to the end,
-// whatever position it is given.
+// Charges for moving all elements after the position. Lua visits every integer from there to the
+// end, whatever position it is given.
 void ChargeForMove(lua_State* lua, lua_Number place) {
   const auto length = static_cast<lua_Number>(CheckLength(lua));
   luaL_argcheck(lua, std::abs(place) < kIndexMax, 2, "position out of bounds");
@@ -65,7 +65,7 @@ int Concat(lua_State* lua) {
   return results;
 }
 
-// One comparison of sort. The upvalue is the script's comparison function, or nil.
+// Performs one comparison of sort. The upvalue is the script's comparison function, or nil.
 int Compare(lua_State* lua) {
   std::uint64_t steps = 1;
   if (lua_type(lua, 1) == LUA_TSTRING) steps += lua_objlen(lua, 1) / 64;
@@ -81,7 +81,7 @@ int Compare(lua_State* lua) {
   return 1;
 }
 
-// Charged per comparison, because sort takes quadratic time for some inputs.
+// Steps are charged for each comparison, because sort takes quadratic time for some inputs.
 int Sort(lua_State* lua) {
   CheckLength(lua);
   RequireWritable(lua, 1);

@@ -110,7 +110,7 @@ void WriteMaster(const MasterView& view, std::int64_t unix_ms, ReplyWriter& repl
                {"ip", view.host},
                {"port", std::to_string(view.port)},
                {"runid", fleet.leader.empty() ? "" : IdOf(fleet.fleet, fleet.leader)},
-               // Clients do not use a master with these flags, and ask again.
+               // Clients do not use a master with the first set of flags; they ask again later.
                {"flags", view.is_down ? "s_down,o_down,master,disconnected" : "master"},
                {"link-pending-commands", "0"},
                {"link-refcount", "1"},
@@ -124,7 +124,8 @@ void WriteMaster(const MasterView& view, std::int64_t unix_ms, ReplyWriter& repl
                {"config-epoch", std::to_string(fleet.epoch)},
                {"num-slaves", std::to_string(CountStandbys(fleet))},
                {"num-other-sentinels", std::to_string(CountOtherSentinels(fleet))},
-               // Each node knows the leader from etcd, so no second one is asked.
+               // One Sentinel is enough for an agreement, because each node learns from etcd who
+               // leads.
                {"quorum", "1"},
                {"failover-timeout", "10000"},
                {"parallel-syncs", "1"}},

@@ -1,4 +1,4 @@
-// A fleet's nodes as Redis Sentinel describes them: fields with values, all text.
+// Describes the nodes of a fleet as Redis Sentinel does: as fields whose values are all strings.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@
 
 namespace fairlock::sentinel {
 
-// 40 hexadecimal digits, the same from every node: the Sentinel id of that node.
+// The Sentinel id of that node: 40 hexadecimal digits. Every node computes the same id for it.
 std::string IdOf(std::string_view fleet, std::string_view node);
 
-// The reply to SENTINEL MASTER. `unix_ms`: the time.
+// Writes the reply to SENTINEL MASTER. `unix_ms`: the current time.
 void WriteMaster(const MasterView& view, std::int64_t unix_ms, protocol::ReplyWriter& reply);
-// The reply to SENTINEL REPLICAS: the standbys.
+// Writes the reply to SENTINEL REPLICAS: the standbys.
 void WriteReplicas(const MasterView& view, protocol::ReplyWriter& reply);
-// The reply to SENTINEL SENTINELS: the other nodes that have a Sentinel port.
+// Writes the reply to SENTINEL SENTINELS: the other nodes that have a Sentinel port.
 void WriteSentinels(const MasterView& view, protocol::ReplyWriter& reply);
 
-// How many other nodes have a Sentinel port.
+// Counts the other nodes that have a Sentinel port.
 std::size_t CountOtherSentinels(const command::FleetReport& fleet);
 std::size_t CountStandbys(const command::FleetReport& fleet);
 

@@ -1,4 +1,4 @@
-// The leader of a fleet as the master of Redis Sentinel, and the messages about its changes.
+// Presents the leader of a fleet as a Redis Sentinel master, and reports when that changes.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,16 @@ namespace fairlock::sentinel {
 // The fleet at one moment.
 struct MasterView {
   command::FleetReport fleet;
-  // The leader; if no node leads, the last one that this node has known. Empty and 0: none yet.
+  // The address of the leader or, if no node leads, of the last leader that this node knew. Empty
+  // and 0: this node has not known any leader yet.
   std::string host;
   std::uint16_t port = 0;
-  // No node leads, or this node leads without confirmation from etcd: locks cannot be asked for.
+  // True if no node leads, or if this node leads but etcd does not confirm it: locks cannot be
+  // requested then.
   bool is_down = true;
 };
 
-// A message for those who are subscribed to the channel.
+// A message for the subscribers of a channel.
 struct Message {
   std::string channel;
   std::string text;
@@ -28,12 +30,12 @@ struct Message {
 // Loop-confined.
 class LeaderWatch {
  public:
-  // `fleet` must outlive it.
+  // `fleet` must outlive this object.
   explicit LeaderWatch(const command::Fleet& fleet) : fleet_(fleet) {}
 
   MasterView View() const;
-  // The messages about what has changed since the last call, as Redis Sentinel publishes them:
-  // +switch-master, +slave, +odown and -odown.
+  // Returns messages about what has changed since the last call, in the form in which Redis
+  // Sentinel publishes them: +switch-master, +slave, +odown and -odown.
   std::vector<Message> Look();
 
  private:

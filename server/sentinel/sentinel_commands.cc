@@ -19,8 +19,8 @@ using command::Quoted;
 using protocol::ErrorCode;
 
 enum Flag : std::uint8_t {
-  kBeforeLogIn = 1,    // allowed to a client that must log in and has not done so
-  kWhileConfined = 2,  // allowed to a subscriber in RESP2
+  kBeforeLogIn = 1,    // allowed for a client that still has to log in
+  kWhileConfined = 2,  // allowed for a subscriber in RESP2
   kNamesMaster = 4,    // its last argument is the name of the fleet
 };
 
@@ -48,7 +48,7 @@ std::string NamesOf(std::span<const Command> commands) {
   return names;
 }
 
-// Executes the request as on a RESP port.
+// Lets the client's pipeline execute the request, as on a RESP port.
 void Delegate(Call& call) {
   std::string request;
   protocol::AppendRequest(request, call.arguments);
@@ -169,7 +169,7 @@ void Info(Call& call) {
 
 void MasterAddress(Call& call) {
   const MasterView view = call.watch.View();
-  // Clients ask again, or ask the next Sentinel.
+  // After a null reply, clients ask again or ask the next Sentinel.
   if (view.is_down) return call.reply.NullArray();
   call.reply.ArrayHeader(2);
   call.reply.Bulk(view.host);
@@ -194,7 +194,8 @@ void MyId(Call& call) {
   call.reply.Bulk(IdOf(fleet.fleet, fleet.node));
 }
 
-// The nodes elect no leader among themselves: it is etcd that must be able to agree.
+// The nodes hold no election among themselves. What matters is whether etcd has a quorum, which it
+// shows by answering.
 void CheckQuorum(Call& call) {
   const command::FleetReport fleet = call.watch.View().fleet;
   const std::string usable = std::to_string(CountOtherSentinels(fleet) + 1) + " usable Sentinels. ";
@@ -221,7 +222,8 @@ void RefuseCount(Call& call, std::string_view name) {
                    "wrong number of arguments for '" + command::Lowered(name) + "' command");
 }
 
-// As Redis Sentinel, answers the address of an unknown master with null.
+// Returns false after replying. Like Redis Sentinel, replies with null, not with an error, if the
+// address of an unknown master is requested.
 bool IsOurMaster(Call& call, const Command& command) {
   if (call.arguments.back() == call.watch.View().fleet.fleet) return true;
   if (command.handler == MasterAddress) {
@@ -264,7 +266,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"SENTINEL", Sentinel, -2},
 });
 
-// The entry of COMMAND, in the ten fields of Redis 7.
+// Writes the entry of COMMAND, with the ten fields that it has in Redis 7.
 void DescribeCommand(const Command& command, protocol::ReplyWriter& reply) {
   reply.ArrayHeader(10);
   reply.Bulk(command::Lowered(command.name));

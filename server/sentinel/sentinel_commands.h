@@ -1,4 +1,4 @@
-// The commands of the Sentinel port.
+// The commands that the Sentinel port accepts.
 #pragma once
 
 #include <span>

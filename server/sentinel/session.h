@@ -1,4 +1,4 @@
-// One connection of the Sentinel port: bytes in, replies and messages out.
+// One connection on the Sentinel port: bytes in, replies and messages out.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +19,19 @@
 
 namespace fairlock::sentinel {
 
-// Executes the commands of Redis Sentinel, and none about locks. HELLO, AUTH and CLIENT are those
-// of the RESP ports, with the same users; a client that has logged in may use every other command,
-// because these reveal only the addresses of the fleet. The connection appears in CLIENT LIST.
+// Executes the commands of Redis Sentinel, but no commands about locks. HELLO, AUTH and CLIENT work
+// as on the RESP ports, with the same users. A client that has logged in may use every other
+// command, because these reveal only the addresses of the fleet. The connection appears in CLIENT
+// LIST.
 //
-// While a password is compared, no later request is executed. Independent of sockets.
+// While a password is being compared, no later request is executed. Independent of sockets.
 // Loop-confined.
 class Session final : private command::Transport {
  public:
   static constexpr std::size_t kRequestBytesMax = 16 * 1024;
-  // No request is executed while more output is unsent.
+  // While more output than this is unsent, no request is executed.
   static constexpr std::size_t kOutputPauseBytes = 64 * 1024;
-  // A client that lets more messages pile up is closed.
+  // If messages make the unsent output exceed this, the connection is closed.
   static constexpr std::size_t kOutputBytesMax = 256 * 1024;
 
   // Calls `notice` when there is output, when the next request can be executed, or when the
@@ -45,17 +46,17 @@ class Session final : private command::Transport {
   // Executes whole requests from the front of `input`, and returns how many bytes it has finished
   // with. The caller must pass the rest again, followed by new bytes.
   std::size_t Consume(std::string_view input, engine::TimeMs now);
-  // The last Consume stopped before the end of the input: a password is compared, or the output is
-  // long, or the client has sent many requests.
+  // Whether the last Consume stopped before the end of the input: because a password is being
+  // compared, much output is unsent, or the client has sent many requests.
   bool has_more_to_execute() const { return has_more_; }
 
   void Publish(const Message& message);
-  // The output since the last call.
+  // Returns the output since the last call.
   std::string TakeOutput();
 
-  // The connection must close once the output is sent.
+  // Whether the connection must close once the output is sent.
   bool is_over() const { return client().output.is_closing(); }
-  // The connection must close now.
+  // Whether the connection must close now.
   bool is_killed() const { return is_killed_; }
   void Detach(engine::TimeMs now) { pipeline_.Detach(now); }
 

@@ -1,4 +1,4 @@
-// The channels and patterns that one connection of the Sentinel port is subscribed to.
+// The channels and patterns to which one connection on the Sentinel port is subscribed.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,13 @@ class Subscriptions {
 
   std::size_t size() const { return channels_.size() + patterns_.size(); }
 
-  // False: the limit on names is reached, or the name is too long.
+  // Returns false if the limit on names is reached, or if the name is too long.
   [[nodiscard]] bool Add(std::string_view name, bool is_pattern);
   void Remove(std::string_view name, bool is_pattern);
-  // One of the names of that kind; null: there is none.
+  // Returns one of the names of that kind, or null if there is none.
   const std::string* First(bool is_pattern) const;
 
-  // Writes the message once for each name that it fits.
+  // Writes the message once for each subscribed channel or pattern that it matches.
   void Write(const Message& message, protocol::ReplyWriter& out) const;
 
  private:

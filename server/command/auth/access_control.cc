@@ -43,7 +43,8 @@ std::string Denial(const User& user, std::string_view verb, std::string_view nam
          " the " + Quoted(name, kShownBytes) + " " + std::string(kind);
 }
 
-// The index of the argument after the keys, for commands whose requests count their keys.
+// Returns the index of the argument after the keys, for commands whose requests state the number of
+// their keys.
 std::size_t IndexBehindKeys(const CommandSpec& spec, std::span<const std::string_view> request) {
   const KeyRange keys = KeyRangeOf(spec, request);
   return keys.end == 0 ? request.size() : keys.end;
@@ -95,7 +96,7 @@ ChannelKind KindOf(Reach reach) {
   return reach == Reach::kShardChannels ? ChannelKind::kShard : ChannelKind::kExact;
 }
 
-// Returns the refusal for the first channel that the user may not use; empty: all are allowed.
+// Returns the refusal for the first channel that the user may not use; empty if all are allowed.
 std::string JudgeChannels(const User& user, const CommandSpec& spec, Reach reach,
                           std::span<const std::string_view> request) {
   const auto denied = [&](std::string_view name) {
@@ -117,7 +118,8 @@ std::string JudgeChannels(const User& user, const CommandSpec& spec, Reach reach
   return "";
 }
 
-// The key in "__lock@0__:KEY" or "__keyspace@0__:KEY"; nullopt if the name has another form.
+// Returns the key in "__lock@0__:KEY" or "__keyspace@0__:KEY"; nullopt if the name has another
+// form.
 std::optional<std::string_view> KeyOfOwnChannel(std::string_view name) {
   for (const std::string_view begin : {"__lock@", "__keyspace@"}) {
     if (!name.starts_with(begin)) continue;
@@ -137,8 +139,8 @@ bool MayMatchOwnChannels(std::string_view glob) {
 }
 
 // Users who may read a key may also listen to the channels that carry its events. A glob is
-// accepted only if the user's rules contain exactly that glob: no other test proves that it matches
-// only keys that the user may read.
+// accepted only if the user's rules contain exactly that glob, because no other test proves that it
+// matches only keys that the user may read.
 bool MayHearOwn(const User& user, ChannelKind kind, std::string_view name) {
   if (user.read_keys.is_all()) return true;
   const auto key = KeyOfOwnChannel(name);
@@ -249,7 +251,7 @@ bool AccessControl::AdmitRow(const Client& client, std::size_t row,
 }
 
 bool AccessControl::MayHear(const User& user, ChannelKind kind, std::string_view name) {
-  // The server publishes nothing on shard channels.
+  // No check for reserved names is needed, because the server publishes nothing on shard channels.
   if (kind == ChannelKind::kShard) return user.channels.Match(name);
   const bool may_listen = kind == ChannelKind::kExact
                               ? user.channels.Match(name)

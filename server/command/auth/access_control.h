@@ -23,11 +23,11 @@ class CommandTable;
 struct CommandSpec;
 struct ServerCounters;
 
-// The commands of the table by their row numbers, followed by SET NX.
+// Returns the commands of the table by their row numbers, followed by SET NX.
 access::Vocabulary VocabularyOf(const CommandTable& table);
 
-// Before Replace there is one user, `default`, which may do everything and needs no password.
-// Loop-confined.
+// Until Replace is called, there is one user, `default`, which may do everything and needs no
+// password. Loop-confined.
 class AccessControl {
  public:
   AccessControl(const CommandTable& table, ServerCounters& counters);
@@ -42,17 +42,18 @@ class AccessControl {
   [[nodiscard]] std::shared_ptr<const access::UserTable> Replace(
       std::shared_ptr<const access::UserTable> users);
 
-  // The user of a new connection; null: the client must log in.
+  // Returns the user of a new connection; null if the client must log in.
   const access::User* NewcomersUser() const;
   // The user of connections that the server itself opens. It may do everything and is not in the
   // table.
   const access::User& own_user() const { return own_user_; }
 
-  // Why the user may not make this request, whose command is at `row`; empty: it may. Does not
-  // check whether the request is otherwise valid.
+  // Returns why the user may not make this request, whose command is at `row`; empty if it may.
+  // Does not check whether the request is otherwise valid.
   std::string Judge(const access::User& user, std::size_t row,
                     std::span<const std::string_view> request) const;
-  // Checks the request of a limited client. On false, the error has been sent.
+  // Checks the request of a client whose rights are limited. If it returns false, the error has
+  // been sent.
   bool Admit(const Client& client, const RequestAhead& request, protocol::ReplyWriter& reply) const;
   // Like Admit, but for a request whose row is known and whose client has logged in.
   bool AdmitRow(const Client& client, std::size_t row, const protocol::Arguments& arguments,

@@ -32,7 +32,8 @@ void AccessReview::SetUsers(std::shared_ptr<const access::UserTable> users, engi
 }
 
 void AccessReview::ReviewAll(engine::TimeMs now) {
-  // One step, so that ending one place does not grant another place that is about to end too.
+  // Everything ends in one step, so that ending one place does not grant the lock to another place
+  // that is about to end too.
   delivery_.BeginStep(now);
   for (const auto& entry : clients_.all()) ReviewClient(*entry.second, now);
   constexpr std::size_t kLocksAtOnce = 1000;
@@ -103,7 +104,8 @@ std::string AccessReview::JudgePlace(const engine::KeyName& key,
   return place.is_redis_way ? JudgeSetNew(*user, key, place) : JudgeLock(*user, key, place);
 }
 
-// LOCK and an MLOCK of one key leave identical places, so the user needs only one of the two.
+// LOCK and an MLOCK of one key leave identical places, so the user needs permission for only one of
+// the two.
 std::string AccessReview::JudgeLock(const access::User& user, const engine::KeyName& key,
                                     const engine::PlaceInfo& place) const {
   std::vector<std::string_view> lock = {"LOCK", key.bytes, place.owner};

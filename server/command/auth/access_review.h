@@ -1,4 +1,4 @@
-// Changes the users, and applies the change to the clients that are connected.
+// Changes the users, and applies the change to connected clients.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ class EffectDelivery;
 class Locks;
 class Sessions;
 
-// A connected client continues as the user of the same name. Its connection is closed if that
-// user no longer exists or is off, or if the client is subscribed to something that the user may
-// not hear. Waits that the user may no longer request end with -NOPERM.
+// A connected client continues as the user of the same name. Its connection is closed if that user
+// no longer exists or is off, or if the client is subscribed to something that the user may not
+// hear. Waits that the user is no longer permitted to request end with -NOPERM.
 //
-// Reviews every connection and every place immediately: the change comes from an operator, and
-// from then on nobody may be granted a lock that the new rules deny. Loop-confined.
+// Reviews every connection and every place immediately, because from the change on nobody may be
+// granted a lock that the new rules deny. Changes are rare: an operator makes them. Loop-confined.
 class AccessReview {
  public:
   AccessReview(AccessControl& control, Sessions& sessions, const ClientRegistry& clients,

@@ -1,4 +1,5 @@
-// Which owners and channels a request names, for the permission check. Keys are in the table.
+// Which owners and channels a request names, for the permission check. The command table says which
+// keys it names.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +12,17 @@ namespace fairlock::command {
 enum class OwnerPlace : std::uint8_t {
   kNone,
   kSecond,          // after the key
-  kSecondAndThird,  // TRANSFER: both
-  kThird,           // SETEX: after key and lease
+  kSecondAndThird,  // TRANSFER: both the second and the third argument
+  kThird,           // SETEX: after the key and the lease
   kBehindKeys,      // after a counted list of keys: as many owners as there are keys
   kBehindEachKey,
-  kComputed  // INCR: the server computes the owner, so it may be any
+  kComputed  // INCR: the server computes the owner, so it may be any owner
 };
 
 enum class Reach : std::uint8_t {
-  kKeys,          // those given by the command table
+  kKeys,          // the keys that the command table gives
   kAllKeys,       // all keys of the database
-  kKeyOrAll,      // `*` means all
+  kKeyOrAll,      // one key, or all keys if the argument is `*`
   kFirstChannel,  // the first argument is a channel, in addition to the keys
   kChannels,      // every argument is a channel
   kShardChannels,
@@ -35,20 +36,21 @@ struct AccessRow {
   Reach reach = Reach::kKeys;
 };
 
-// A command without a row names no owner, and its keys are those given by the command table.
+// A command without a row names no owner, and its keys are those that the command table gives.
 std::span<const AccessRow> AccessRows();
 
-// `SET key value NX` takes a lock for the owner that it names, as SETNX does, and is not @unowned
-// as other SETs are. User rules therefore treat it as a separate command with this name.
+// `SET key value NX` takes a lock for the owner that it names, as SETNX does, and unlike other SETs
+// it is not @unowned. User rules therefore treat it as a separate command with this name.
 inline constexpr std::string_view kSetNewName = "set|nx";
 // Whether a SET has NX among its options.
 bool IsSetNew(std::span<const std::string_view> request);
 
-// Whether a WAIT is Redis' own, which waits for replicas: two whole numbers, neither of them a key.
+// Whether a WAIT is the one of Redis, which waits for replicas: its arguments are two whole
+// numbers, neither of them a key.
 bool IsWaitForReplicas(std::span<const std::string_view> request);
 
-// The channel after NOTIFY among the options of LOCK, which begin at `first`; empty if there is
-// none.
+// Returns the channel after NOTIFY among the options of LOCK, which begin at `first`; empty if
+// there is none.
 std::string_view FindNotifyChannel(std::span<const std::string_view> request, std::size_t first);
 
 }  // namespace fairlock::command

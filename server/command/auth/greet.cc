@@ -17,7 +17,7 @@ void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting, bo
   };
   const bool is_sentinel = client.profile.is_at_sentinel_port;
   reply.MapHeader(is_sentinel ? 6 : 7);
-  // Names the protocol dialect, to which `version` belongs; INFO names the real server.
+  // `server` names the protocol dialect to which `version` belongs. INFO names the real server.
   field("server", "redis");
   field("version", kRedisVersion);
   reply.Bulk("proto");
@@ -25,7 +25,7 @@ void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting, bo
   reply.Bulk("id");
   reply.Integer(static_cast<std::int64_t>(client.profile.id));
   field("mode", is_sentinel ? "sentinel" : "standalone");
-  // As in Redis, a Sentinel has no role.
+  // As in Redis, a Sentinel reports no role.
   if (!is_sentinel) field("role", leads ? "master" : "replica");
   reply.Bulk("modules");
   reply.ArrayHeader(0);

@@ -1,4 +1,4 @@
-// The reply to HELLO.
+// Writes the reply to HELLO.
 #pragma once
 
 #include "server/command/client/client.h"

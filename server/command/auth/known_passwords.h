@@ -12,13 +12,13 @@
 
 namespace fairlock::command {
 
-// Stores digests made with a secret key of this process, in memory only. Loop-confined.
+// Stores only digests made with a secret key of this process, and only in memory. Loop-confined.
 class KnownPasswords {
  public:
   // Whether the password is known to be that of the user, without computing a slow hash.
   bool Match(const access::User& user, std::string_view password) const;
 
-  // The digest to give to Remember once the password has matched that slow hash.
+  // Returns the digest to pass to Remember once the password has matched that slow hash.
   access::Digest DigestOf(std::string_view slow_hash, std::string_view password) const;
   void Remember(const std::string& slow_hash, const access::Digest& digest);
   // Forgets all passwords except those of these users.

@@ -31,7 +31,7 @@ void LogIns::Begin(const LogInRequest& request, Client& client, bool may_wait,
   const std::string& address = client.profile.address.peer;
   const engine::DurationMs wait_ms = failures_.WaitOf(address, now);
   if (wait_ms > 0) {
-    // Refuses a correct password too: otherwise the reply would reveal which one is correct.
+    // Refuses even a correct password; otherwise the reply would reveal which password is correct.
     return reply.Error(ErrorCode::kErr,
                        "too many log-ins from this address have failed "
                        "(max_failed_log_ins); try again in " +
@@ -56,7 +56,8 @@ void LogIns::BeginSlowly(const LogInRequest& request, const access::User* user, 
       if (!stored.digest) comparison.stored.push_back(stored.rule);
     }
   }
-  // A decoy is compared, so that the response time does not reveal which users exist.
+  // If there is no slow hash, compares with a decoy, so that the response time does not reveal
+  // which users exist.
   const std::string& decoy = access_.users().decoy();
   if (comparison.stored.empty() && !decoy.empty()) comparison.stored.push_back(decoy);
   if (comparison.stored.empty()) return Refuse(client, request.user, reply, now);
@@ -96,8 +97,8 @@ bool LogIns::BeginComparison(Comparison comparison, std::string_view password,
                               {.stored = comparison.stored, .password = std::string(password)}, id);
   if (!has_begun) return false;
   last_comparison_id_ = id;
-  // Counts as a failure while it runs; otherwise a burst of attempts could start before the first
-  // one fails.
+  // The attempt counts as a failure while the comparison runs; otherwise a burst of attempts could
+  // start before the first one fails.
   failures_.Add(client.address.peer, now);
   comparison.clients.push_back(client_id);
   under_way_.emplace(id, std::move(comparison));
@@ -122,7 +123,7 @@ void LogIns::End(Client& client, const Comparison& comparison, std::optional<std
   const auto pending = client.wait.TakeLogIn();
   const bool has_begun_it = client.profile.id == comparison.clients.front();
   if (has_begun_it) failures_.TakeBack(client.profile.address.peer);
-  // The users may have changed during the comparison.
+  // The users may have changed while the comparison ran.
   const access::User* user = access_.users().Find(pending->user);
   const bool is_right =
       user != nullptr && user->is_on && match &&

@@ -46,8 +46,8 @@ class LogIns {
   // Replies, or makes the client wait for the reply. `may_wait` is false inside a step.
   void Begin(const LogInRequest& request, Client& client, bool may_wait,
              protocol::ReplyWriter& reply, engine::TimeMs now);
-  // The comparison has ended: the password matches the slow hash at index `match`, or none of them
-  // if `match` is nullopt.
+  // Called when a comparison has ended: the password matches the slow hash at index `match`, or
+  // none of them if `match` is nullopt.
   void Finish(std::uint64_t comparison_id, std::optional<std::size_t> match, engine::TimeMs now);
 
   // Forgets all recognised passwords except those of these users.
@@ -59,7 +59,8 @@ class LogIns {
     std::string user;
     std::vector<std::string> stored;      // the slow hashes to compare the password with
     std::vector<access::Digest> digests;  // digests of the password, one for each slow hash
-    std::vector<std::uint64_t> clients;   // waiting for the result; the first one started the check
+    // waiting for the result; the first one started the comparison
+    std::vector<std::uint64_t> clients;
   };
 
   void BeginSlowly(const LogInRequest& request, const access::User* user, Client& client,

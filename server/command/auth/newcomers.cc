@@ -48,7 +48,7 @@ void Newcomers::CloseSlow(engine::TimeMs now) {
   while (!clients_.empty() && clients_.front().since + limits_.time_ms_max <= now) {
     Newcomer& slow = clients_.front();
     if (IsBeingCompared(*slow.client)) {
-      // A slow comparison is not the client's fault, so its time limit starts again.
+      // A slow comparison is not the client's fault, so its time limit starts over.
       slow.since = now;
       clients_.splice(clients_.end(), clients_, clients_.begin());
       continue;

@@ -18,19 +18,19 @@ struct NewcomerLimits {
   std::size_t count_max = 0;           // 0: no limit
 };
 
-// Closes clients that do not log in within the time limit, after sending an error that says so.
-// Above the limit on their number, the oldest is closed, so that a peer that only holds connections
-// open cannot keep out clients that log in at once. A client whose password is being compared is
-// not closed. Loop-confined.
+// Closes clients that do not log in within the time limit, after sending an error that says so. If
+// there are more such clients than the limit allows, the oldest is closed, so that a peer that only
+// holds connections open cannot keep out clients that log in at once. A client whose password is
+// being compared is not closed. Loop-confined.
 class Newcomers {
  public:
   Newcomers(Statistics& statistics, CommandLog& log) : statistics_(statistics), log_(log) {}
 
   void set_limits(const NewcomerLimits& limits) { limits_ = limits; }
 
-  // No effect if the client is already in the list.
+  // Does nothing if the client is already in the list.
   void Add(Client& client, engine::TimeMs now);
-  // No effect if the client is not in the list.
+  // Does nothing if the client is not in the list.
   void Remove(Client& client);
   std::size_t size() const { return clients_.size(); }
 
@@ -45,7 +45,7 @@ class Newcomers {
   };
   using List = std::list<Newcomer>;
 
-  // The limit is exceeded, and at least one client has no password comparison running.
+  // Whether the limit is exceeded and at least one client has no password comparison running.
   bool IsOneToClose() const { return !are_all_compared_ && AreTooMany(); }
   bool AreTooMany() const { return limits_.count_max != 0 && size() > limits_.count_max; }
   void CloseSlow(engine::TimeMs now);
@@ -56,8 +56,8 @@ class Newcomers {
   NewcomerLimits limits_;
   List clients_;  // ordered by `since`
   std::unordered_map<const Client*, List::iterator> places_;
-  // CloseOldest found that every client has a password comparison running, and the list has not
-  // changed since.
+  // Set when CloseOldest has found that every client has a password comparison running, until the
+  // list changes.
   bool are_all_compared_ = false;
 };
 

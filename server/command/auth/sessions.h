@@ -19,12 +19,12 @@ class Sessions {
 
   // The user must outlive the client's use of it.
   void LogIn(Client& client, const access::User& user);
-  // For a client that has proved its identity by other means, such as a certificate. Returns false
-  // if there is no such user, or if it is off.
+  // Logs in a client that has proved its identity by other means, such as a certificate. Returns
+  // false if there is no such user, or if the user is off.
   [[nodiscard]] bool LogInAs(Client& client, std::string_view name);
   // Gives the client the rights of a new connection.
   void LogOut(Client& client);
-  // Deauthenticates the client; its connection closes in this turn.
+  // Deauthenticates the client. Its connection closes in this turn.
   static void Deauthenticate(Client& client);
 
  private:

@@ -1,4 +1,4 @@
-// Counts the connections of each address.
+// Counts the connections from each address.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace fairlock::command {
 
-// IPv6 addresses of one /64 network count as one; unix sockets are not counted. Arguments have the
-// form of ClientAddress::peer. Loop-confined.
+// IPv6 addresses of one /64 network count as one address; unix sockets are not counted. Arguments
+// have the form of ClientAddress::peer. Loop-confined.
 class AddressCounts {
  public:
-  // The limit for each address; 0: none. A lower limit does not close existing connections.
+  // The limit for each address; 0: no limit. Lowering it does not close existing connections.
   std::size_t count_max() const { return count_max_; }
   void set_count_max(std::size_t count) { count_max_ = count; }
 

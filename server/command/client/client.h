@@ -22,7 +22,7 @@ namespace fairlock::command {
 
 class Transaction;
 
-// Independent of sockets: the transport takes the output. Loop-confined.
+// Independent of sockets: a transport sends the output. Loop-confined.
 class Client final : public engine::Attachment {
  public:
   Client(Transport& the_transport, GrantsInFlight& in_flight, ClientAddress address,
@@ -31,17 +31,19 @@ class Client final : public engine::Attachment {
 
   protocol::ReplyWriter writer() { return {output.bytes(), profile.version}; }
   // Appends bytes that answer no request: a message in the client's protocol version, or a line
-  // about another client's request. A client that does not read them is closed at its output limit.
-  // Returns false if they were not appended, because the connection is about to close.
+  // about another client's request. A client that does not read such bytes is closed when it
+  // reaches its output limit. Returns false if they were not appended because the connection is
+  // about to close.
   bool Push(std::string_view bytes);
-  // Sends the error and closes the connection after it.
+  // Sends the error, then closes the connection.
   void EndWith(protocol::ErrorCode code, std::string_view text, CommandStatistics& statistics);
   // Called when the transport has passed `bytes` more bytes of the output to the kernel.
   void NoticeSent(std::size_t bytes) {
     output.CountSent(bytes);
     grants.Confirm(output.sent());
   }
-  // In RESP2 a message looks like a reply, so a subscriber may use only a few other commands.
+  // Whether the client may use only a few commands, because it is a subscriber and in RESP2 a
+  // message looks like a reply.
   bool is_confined() const {
     return subscriptions != nullptr && profile.version == protocol::RespVersion::kResp2;
   }

@@ -13,24 +13,25 @@ namespace fairlock::command {
 // Loop-confined.
 class ClientOutput {
  public:
-  // Bytes to send, in order. The transport may swap, clear or erase them from the front, and then
-  // calls CountTaken.
+  // The bytes to send, in order. After the transport has swapped or cleared them, or erased bytes
+  // from the front, it must call CountTaken.
   std::string& bytes() { return bytes_; }
   const std::string& bytes() const { return bytes_; }
 
-  // The transport has taken `bytes` bytes out of bytes(), or has handed them to the kernel.
+  // CountTaken: the transport has taken `bytes` bytes out of bytes(). CountSent: it has handed them
+  // to the kernel.
   void CountTaken(std::size_t bytes) { taken_ += bytes; }
   void CountSent(std::size_t bytes) { sent_ += bytes; }
-  // Bytes since the connection began: written in total, and handed to the kernel.
+  // The number of bytes since the connection began: written in total, and handed to the kernel.
   std::uint64_t written() const { return taken_ + bytes_.size(); }
   std::uint64_t sent() const { return sent_; }
 
-  // The bytes written next are the reply to a command with these flags.
+  // Says that the bytes written next are the reply to a command with these flags.
   void NoteFlags(std::uint32_t command_flags) { flags_ |= command_flags; }
-  // True: output written since the last call may reveal the state of locks.
+  // Returns whether output written since the last call may reveal the state of locks.
   bool TakeStateDependency() { return (std::exchange(flags_, 0) & (kWrite | kReadOnly)) != 0; }
 
-  // The connection closes once the output is sent.
+  // Makes the connection close once the output is sent.
   void CloseAfter() { is_closing_ = true; }
   bool is_closing() const { return is_closing_; }
 

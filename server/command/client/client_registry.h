@@ -22,7 +22,7 @@ class ClientRegistry {
   void Remove(Client& client);
   void Rename(Client& client, std::string_view name);
 
-  // Null: no client has that id.
+  // Returns null if no client has that id.
   Client* Find(std::uint64_t id) const;
   const std::map<std::uint64_t, Client*>& all() const { return clients_; }
   std::size_t size() const { return clients_.size(); }

@@ -1,4 +1,4 @@
-// The user that a client has logged in as, and what the client may do.
+// The user as which a client has logged in, and what the client may do.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,10 @@ class ClientRights {
  public:
   // Null: the client must log in.
   const access::User* user() const { return user_; }
-  // True: each request of this client is checked for permission.
+  // Whether each request of this client is checked for permission.
   bool is_limited() const { return is_limited_; }
-  // True: the client cannot log in as a user that has no password: that would prove nothing.
+  // Whether the client is barred from logging in as a user that has no password, because that would
+  // prove nothing.
   bool must_prove_itself() const { return must_prove_itself_; }
 
   // The user must outlive the client's use of it.
@@ -33,7 +34,7 @@ class ClientRights {
     std::uint64_t compared = 0;
     return MayRead(key, compared);
   }
-  // Like MayRead above; also adds to `compared` the number of bytes that were compared.
+  // Like MayRead above, but also adds the number of compared bytes to `compared`.
   bool MayRead(std::string_view key, std::uint64_t& compared) const {
     return !is_limited_ ||
            (user_ != nullptr && user_->MayUse(key, access::KeyUse::kRead, compared));

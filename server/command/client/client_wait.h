@@ -1,4 +1,4 @@
-// What a client waits for.
+// What a client is waiting for.
 #pragma once
 
 #include <cstdint>
@@ -29,30 +29,30 @@ struct PendingLogIn {
   std::optional<Greeting> greeting;  // set for HELLO; nullopt for AUTH
 };
 
-// While a request waits, no later request of the connection is executed. Loop-confined.
+// While a request waits, no later request on the connection is executed. Loop-confined.
 class ClientWait {
  public:
   bool is_waiting() const { return kind_ != WaitKind::kNothing; }
   WaitKind kind() const { return kind_; }
 
-  // REQUIRES: the client does not wait.
+  // REQUIRES: the client is not waiting.
   void Begin(WaitKind kind, ServerGauges& gauges);
-  // No effect if the client does not wait.
+  // Does nothing if the client is not waiting.
   void End(ServerGauges& gauges);
 
-  // The reply to the LOCK that now waits will be the map of EXPLAIN.
+  // Makes the reply to the LOCK that now waits the map of EXPLAIN.
   void ExplainLater(RequestToExplain request);
   std::unique_ptr<RequestToExplain> TakeExplained() { return std::move(explained_); }
 
-  // If the wait times out, the reply is an error that names CLIENT UNBLOCK.
+  // If the wait times out, the reply is the error with which CLIENT UNBLOCK ends a wait.
   void FailAtTimeOut() { fails_at_time_out_ = true; }
   bool TakeFailsAtTimeOut() { return std::exchange(fails_at_time_out_, false); }
 
-  // The user lost its permission to wait; the wait is about to end with this error.
+  // Called when the user has lost permission to wait: the wait is about to end with this error.
   void Deny(std::string denial);
   std::unique_ptr<std::string> TakeDenial() { return std::move(denial_); }
 
-  // The client's password is being compared off the loop.
+  // Called when the client's password is being compared off the loop.
   void BeginLogIn(PendingLogIn log_in, ServerGauges& gauges);
   std::unique_ptr<PendingLogIn> TakeLogIn() { return std::move(log_in_); }
 

@@ -17,8 +17,8 @@ inline constexpr std::size_t kChannelKinds = 3;
 // Indexed by kind. A client without subscriptions has no such object.
 struct Subscriptions {
   std::array<boost::unordered_flat_set<Channel*>, kChannelKinds> by_kind;
-  std::size_t pattern_bytes = 0;   // of all its patterns
-  std::uint64_t pattern_cost = 0;  // the maximum that they cost per message
+  std::size_t pattern_bytes = 0;   // total for all its patterns
+  std::uint64_t pattern_cost = 0;  // the maximum that they cost per message, in total
 
   const boost::unordered_flat_set<Channel*>& of(ChannelKind kind) const {
     return by_kind[static_cast<std::size_t>(kind)];

@@ -11,7 +11,7 @@
 
 namespace fairlock::command {
 
-// Limits for each connection.
+// Limits that apply to each connection.
 struct TransactionLimits {
   std::size_t requests_max = 10'000;
   std::size_t bytes_max = 16 * 1024 * 1024;  // approximate memory
@@ -27,20 +27,21 @@ struct Watch {
   std::uint64_t lease_stamp;
 };
 
-// Begins with WATCH or MULTI, and ends with EXEC, DISCARD or the end of the connection. Copies the
-// requests. Loop-confined.
+// Exists from WATCH or MULTI until EXEC, DISCARD or the end of the connection. Copies the requests.
+// Loop-confined.
 class Transaction {
  public:
   // Starts queueing requests (MULTI).
   void Open() { is_open_ = true; }
   bool is_open() const { return is_open_; }
-  // A request was refused: EXEC will execute nothing, so the queued requests are dropped.
+  // Called when a request was refused: EXEC will execute nothing, so the queued requests are
+  // dropped.
   void Spoil();
   bool is_spoiled() const { return is_spoiled_; }
 
   // `row`: the command's row in the table; `flags`: the command's flags.
   void Add(std::size_t row, std::uint32_t flags, const protocol::Arguments& arguments);
-  // The flags of all queued commands together.
+  // The flags of all queued commands, combined.
   std::uint32_t flags() const { return flags_; }
   std::size_t size() const { return requests_.size(); }
   std::size_t bytes() const;
@@ -59,7 +60,7 @@ class Transaction {
   };
 
   std::vector<Request> requests_;
-  std::vector<std::uint32_t> lengths_;  // of all arguments
+  std::vector<std::uint32_t> lengths_;  // the lengths of all arguments
   std::string bytes_;                   // all arguments, concatenated
   std::size_t next_request_ = 0;
   std::size_t next_argument_ = 0;

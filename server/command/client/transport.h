@@ -7,20 +7,20 @@ namespace fairlock::command {
 
 // Input that was received and is not yet fully processed.
 struct InputUse {
-  std::size_t bytes = 0;         // of requests that wait, are incomplete, or are being executed
-  std::size_t memory_bytes = 0;  // memory that the connection has allocated for them
+  std::size_t bytes = 0;  // bytes of requests that wait, are incomplete, or are being executed
+  std::size_t memory_bytes = 0;  // memory that the connection has allocated for these bytes
 };
 
 // Implemented by the socket code, faked in tests. Loop-confined; no call destroys the caller.
 class Transport {
  public:
-  // There is output to send, or a waiting request was answered and buffered input can be processed.
-  // May be called at any time in a turn, even while another connection's request is executed, and
-  // more than once.
+  // Called when there is output to send, or when a waiting request was answered, so that buffered
+  // input can be processed. May be called more than once, and at any time in a turn, even while
+  // another connection's request is executed.
   virtual void NoticeOutput() = 0;
 
-  // Asks to add `bytes` unsolicited bytes to the output. False: they would exceed the output limit;
-  // the caller must not add them, and the connection closes in this turn.
+  // Asks to add `bytes` unsolicited bytes to the output. If it returns false, they would exceed the
+  // output limit: the caller must not add them, and the connection closes in this turn.
   virtual bool AdmitOutput(std::size_t bytes) = 0;
 
   // Closes the connection in this turn without sending its remaining output.

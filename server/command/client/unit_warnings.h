@@ -1,4 +1,4 @@
-// Warns, once per client library, that its durations without a unit look like seconds.
+// Warns, once per client library, that durations it sends without a unit look like seconds.
 #pragma once
 
 #include <set>
@@ -12,14 +12,14 @@ namespace fairlock::command {
 class CommandLog;
 struct ClientProfile;
 
-// Loop-confined. Remembers at most kLibrariesMax names, because clients choose them.
+// Loop-confined. Remembers at most kLibrariesMax library names, because clients choose them.
 class UnitWarnings {
  public:
   static constexpr std::size_t kLibrariesMax = 100;
 
   explicit UnitWarnings(CommandLog& log) : log_(log) {}
 
-  // A request gave a lease in seconds and also `duration`, which has no unit.
+  // Called when a request gave a lease in seconds and also `duration`, which has no unit.
   void Warn(const ClientProfile& client, std::string_view command, const BareDuration& duration);
 
  private:

@@ -45,7 +45,8 @@ bool UnsentGrants::Forget(engine::Token token) {
 }
 
 void UnsentGrants::ForgetAll() {
-  // Capacity that an idle connection retains; more is freed after a long pipeline.
+  // The capacity that an idle connection retains. If a long pipeline needed more, the memory is
+  // freed.
   constexpr std::size_t kCapacityKept = 16;
   if (grants_.capacity() > kCapacityKept) {
     grants_ = {};
@@ -58,7 +59,8 @@ void UnsentGrants::ForgetAll() {
 void UnsentGrants::Confirm(std::uint64_t sent_up_to) {
   if (grants_.empty()) return;
   for (const UnsentGrant& grant : grants_) {
-    // Several connections wait for the reply to a shared grant; one delivery is enough.
+    // Several connections have a message that announces a shared grant. Delivering one of them is
+    // enough.
     if (grant.is_shared && grant.reply_end <= sent_up_to) {
       in_flight_.ForgetElsewhere(grant.token, *this);
     }
@@ -76,7 +78,7 @@ bool GrantsInFlight::IsElsewhere(engine::Token token, const UnsentGrants& grants
 bool GrantsInFlight::ForgetElsewhere(engine::Token token, const UnsentGrants& grants) {
   bool was_any = false;
   for (auto at = list_.begin(); at != list_.end();) {
-    // A connection leaves the list with its last grant.
+    // Advances before Forget, because a connection leaves the list with its last grant.
     UnsentGrants& other = *at++;
     if (&other != &grants && other.Forget(token)) was_any = true;
   }

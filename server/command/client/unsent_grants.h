@@ -15,14 +15,15 @@ struct DeliveredGrant {
   engine::Token token = 0;  // 0: the message announces no grant
 };
 
-// A grant whose reply ends at offset `reply_end` in the stream of all bytes ever written to the
-// connection.
+// A grant that the reply announces which ends at offset `reply_end` in the stream of all bytes ever
+// written to the connection.
 struct UnsentGrant {
   std::uint64_t reply_end;
   std::uint64_t key_hash;
   engine::Token token;
   bool is_awaited = false;  // the grant ended a wait, or a message announces it
-  bool is_shared = false;   // announced to others too; undone only if no announcement is delivered
+  // announced on other connections too; undone only if no announcement is delivered
+  bool is_shared = false;
 };
 
 class GrantsInFlight;
@@ -31,20 +32,20 @@ using UnsentGrantsHook =
     boost::intrusive::list_base_hook<boost::intrusive::tag<struct UnsentGrantsTag>,
                                      boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
-// The unsent grants of one connection. A grant is confirmed once its whole reply is handed to the
-// kernel. Loop-confined.
+// The unsent grants of one connection. A grant is confirmed once its whole reply has been handed to
+// the kernel. Loop-confined.
 class UnsentGrants : public UnsentGrantsHook {
  public:
   explicit UnsentGrants(GrantsInFlight& in_flight) : in_flight_(in_flight) {}
 
-  // Ordered by reply, oldest first.
+  // Ordered by `reply_end`, oldest first.
   const std::vector<UnsentGrant>& all() const { return grants_; }
 
-  // The reply that ends at offset `reply_end` announces a grant.
+  // Called when the reply that ends at offset `reply_end` announces a grant.
   void Add(std::uint64_t reply_end, std::uint64_t key_hash, engine::Token token);
   // Like Add, but for a grant that the client waited for.
   void AddAwaited(std::uint64_t reply_end, std::uint64_t key_hash, engine::Token token);
-  // A message that ends at offset `message_end` announces a grant.
+  // Called when a message that ends at offset `message_end` announces a grant.
   void AddDelivery(std::uint64_t message_end, const DeliveredGrant& grant, bool is_shared);
   // Like AddDelivery, but for a message that was not written because the connection is about to
   // close.
@@ -52,10 +53,10 @@ class UnsentGrants : public UnsentGrantsHook {
 
   bool Has(engine::Token token) const;
   bool HasAwaited() const;
-  // Removes the grant with that token; false: there is none.
+  // Removes the grant with that token. Returns false if there is none.
   bool Forget(engine::Token token);
   void ForgetAll();
-  // All output up to offset `sent_up_to` was handed to the kernel.
+  // Called when all output up to offset `sent_up_to` has been handed to the kernel.
   void Confirm(std::uint64_t sent_up_to);
 
  private:
@@ -71,7 +72,8 @@ class GrantsInFlight {
   void Add(UnsentGrants& grants) { list_.push_back(grants); }
   // Whether a connection other than the owner of `grants` has an unsent grant with that token.
   bool IsElsewhere(engine::Token token, const UnsentGrants& grants) const;
-  // Removes that unsent grant from the other connections; false: none has it.
+  // Removes the unsent grants with that token from all other connections. Returns false if none had
+  // one.
   bool ForgetElsewhere(engine::Token token, const UnsentGrants& grants);
 
  private:

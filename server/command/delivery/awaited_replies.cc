@@ -14,7 +14,8 @@ using protocol::ErrorCode;
 void AwaitedReplies::Resolve(Client& client, const engine::Resolution& resolution,
                              engine::TimeMs now) {
   if (client.is_detached) {
-    // Undoing one of this client's grants may have granted the lock to another owner it waited for.
+    // Undoing one of this client's grants may have granted the lock to another owner for whom the
+    // client waited.
     if (resolution.kind == ResolutionKind::kGranted) {
       client.grants.AddAwaited(client.output.written(), resolution.key_hash, resolution.token);
     }
@@ -91,7 +92,8 @@ void AwaitedReplies::AnswerBackup(Client& client, const std::string& error,
 
 void AwaitedReplies::CountError(const Client& client, const protocol::ReplyWriter& reply) {
   if (!reply.error()) return;
-  // last_command is the one that waited: nothing else is executed before it is answered.
+  // last_command is the command that waited, because nothing else is executed before it is
+  // answered.
   assert(client.profile.last_command != nullptr);
   statistics_.commands.CountFailed(table_.IndexOf(client.profile.last_command->name),
                                    *reply.error());

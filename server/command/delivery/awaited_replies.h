@@ -23,10 +23,11 @@ class AwaitedReplies {
 
   // Answers the client's LOCK, MLOCK or WAIT, whose wait the engine has ended.
   void Resolve(Client& client, const engine::Resolution& resolution, engine::TimeMs now);
-  // The backup is complete unless `error` is set. `path`: set if the server chose the folder's
-  // name.
+  // Answers the client's BACKUP. The backup is complete unless `error` is set. `path` is set if the
+  // server chose the folder's name.
   void AnswerBackup(Client& client, const std::string& error, const std::string& path);
-  // The reply has ended a wait; if it is an error, it is counted for the command that waited.
+  // Called after a reply has ended a wait: if the reply is an error, counts it for the command that
+  // waited.
   void CountError(const Client& client, const protocol::ReplyWriter& reply);
 
  private:

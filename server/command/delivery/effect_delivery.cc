@@ -29,7 +29,7 @@ void EffectDelivery::Deliver(engine::TimeMs now) {
 
 void EffectDelivery::DeliverOnce(engine::TimeMs now) {
   engine::Effects& effects = locks_.effects();
-  // Loops by index: explaining a reply may settle a key, which appends to the list.
+  // Loops by index, because explaining a reply may settle a key, which appends to the list.
   for (std::size_t i = 0; i < effects.resolutions.size(); ++i) {
     const engine::Resolution resolution = effects.resolutions[i];
     replies_.Resolve(*static_cast<Client*>(resolution.to), resolution, now);

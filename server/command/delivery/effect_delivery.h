@@ -1,4 +1,4 @@
-// Delivers the engine's effects: replies to waiting requests, and messages.
+// Delivers the engine's effects: the replies to waiting requests, and messages.
 #pragma once
 
 #include <vector>
@@ -18,9 +18,9 @@ class EffectDelivery {
   EffectDelivery(Locks& locks, Channels& channels, Notifier& notifier, AwaitedReplies& replies)
       : locks_(locks), channels_(channels), notifier_(notifier), replies_(replies) {}
 
-  // Between BeginStep and EndStep, handlers act as one step, as for EXEC and scripts: no request
-  // waits, no grant made in the step is undone, and hand-overs, replies to other clients and
-  // messages come only after the step has ended. Steps may be nested.
+  // Between BeginStep and EndStep, handlers act as one step, as EXEC and scripts require: no
+  // request waits, no grant made in the step is undone, and hand-overs, replies to other clients
+  // and messages come only after the step has ended. Steps may be nested.
   void BeginStep(engine::TimeMs now);
   void EndStep(engine::TimeMs now);
   bool is_in_step() const { return step_depth_ > 0; }
@@ -32,7 +32,7 @@ class EffectDelivery {
     return !locks_.effects().resolutions.empty() || channels_.has_waiting() ||
            notifier_.has_changes();
   }
-  // No effect inside a step.
+  // Does nothing inside a step.
   void Deliver(engine::TimeMs now);
 
  private:

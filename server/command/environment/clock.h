@@ -9,9 +9,10 @@ namespace fairlock::command {
 class Clock {
  public:
   virtual std::int64_t UnixTimeUs() const = 0;
-  // Has no defined starting point: only differences are meaningful.
+  // Has no defined starting point, so only differences are meaningful.
   virtual std::uint64_t MonotonicNs() const = 0;
-  // A clock that takes a few nanoseconds to read; the length of a tick is only approximately known.
+  // A clock that takes only a few nanoseconds to read. The length of its tick is known only
+  // approximately.
   virtual std::uint64_t Ticks() const { return MonotonicNs(); }
   virtual double NsPerTick() const { return 1; }
 

@@ -39,7 +39,8 @@ struct Setting {
   std::string name;
   std::string value;
   bool is_secret = false;  // a password or another secret
-  // The following fields describe an option. For its Redis name only `name_of_option` is set.
+  // The following fields describe an option. If the setting is the Redis name of an option, only
+  // `name_of_option` is set.
   std::string name_of_option = {};
   std::string default_value = {};
   std::string comment = {};
@@ -50,7 +51,7 @@ struct Setting {
 struct PersistenceReport {
   std::string durability = "none";
   bool has_failed = false;
-  bool may_have_lost_leases = true;  // determined at start
+  bool may_have_lost_leases = true;  // determined at startup
   bool is_snapshot_under_way = false;
   std::uint64_t rows_loaded = 0;
   std::uint64_t newest_batch = 0;
@@ -59,8 +60,8 @@ struct PersistenceReport {
   std::uint64_t waiting_bytes = 0;    // bytes that wait for the journal
   std::uint64_t snapshot = 0;         // number of the newest snapshot
   std::uint64_t free_disk_bytes = 0;  // 0: not measured
-  // A sample of batches is timed until complete: how many, their total time, and the age of the
-  // batch that is being timed.
+  // A sample of batches is timed from start to completion. These are the number of timed batches,
+  // their total time, and the age of the batch that is being timed now.
   std::uint64_t batches_timed = 0;
   std::uint64_t batches_ms = 0;
   std::int64_t journal_lag_ms = 0;
@@ -80,13 +81,13 @@ struct BackupRequest {
   std::size_t kept_max = 0;  // the oldest dated backups beyond this number are removed; 0: none are
 };
 
-// The four interfaces below are implemented by the server and faked in tests. Loop-confined.
+// The four interfaces below are implemented by the server, and faked in tests. Loop-confined.
 
 class ResourceMeter {
  public:
   virtual ResourceUse Resources() const = 0;
-  // All memory in use. `asks_anew`: ask the allocator, which takes a few microseconds; otherwise
-  // use its last answer, corrected by what this thread has allocated and freed since.
+  // All memory in use. If `asks_anew` is set, asks the allocator, which takes a few microseconds;
+  // otherwise uses its last answer, corrected by what this thread has allocated and freed since.
   virtual std::uint64_t MemoryInUse(bool asks_anew) = 0;
 
  protected:
@@ -95,7 +96,7 @@ class ResourceMeter {
 
 class Settings {
  public:
-  // Settings whose name matches the glob, in the order of their table.
+  // Returns the settings whose name matches the glob, in the order of their table.
   virtual std::vector<Setting> FindSettings(const engine::Glob& name_glob) const = 0;
   // Returns an empty text on success, otherwise the error.
   virtual std::string ChangeSetting(std::string_view name, std::string_view value) = 0;
@@ -119,8 +120,8 @@ class UserDirectory {
  public:
   // Reads the users again. Returns an empty text on success, otherwise why nothing has changed.
   virtual std::string ReloadUsers() = 0;
-  // Starts a comparison off the loop; its result goes to LogIns::Finish. False: too many
-  // comparisons are running.
+  // Starts a comparison off the loop, whose result goes to LogIns::Finish. Returns false if too
+  // many comparisons are running.
   virtual bool StartPasswordCheck(PasswordQuestion question, std::uint64_t comparison_id) = 0;
 
  protected:
@@ -138,7 +139,7 @@ class CommandLog {
   // A script of a client called redis.log.
   virtual void LogFromScript(script::LogLevel level, std::string_view text) = 0;
   virtual void LogFailedLogIn(std::string_view address, std::string_view user) = 0;
-  // Commands that take memory are refused from now on, or are accepted again.
+  // Called when commands that take memory start to be refused, and when they are accepted again.
   virtual void LogMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max) = 0;
   virtual void LogClosedNewcomer(ClosedNewcomer why, std::string_view address,
                                  engine::TimeMs now) = 0;
@@ -157,8 +158,9 @@ struct Environment {
   // Makes the server stop soon, as SIGTERM does.
   std::function<void()> request_shutdown = {};
   Persistence* persistence = nullptr;  // null: nothing is persisted
-  UserDirectory* users = nullptr;      // null: users cannot be reloaded, slow hashes not compared
-  Fleet* fleet = nullptr;              // null: this server is not a node of a fleet
+  // null: users cannot be reloaded, and slow hashes are not compared
+  UserDirectory* users = nullptr;
+  Fleet* fleet = nullptr;  // null: this server is not a node of a fleet
 
   // False: this server is a standby of a fleet.
   bool Leads() const { return fleet == nullptr || fleet->Report().role == FleetRole::kLeader; }

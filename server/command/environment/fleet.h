@@ -14,7 +14,7 @@ enum class FleetRole : std::uint8_t { kStandby, kLeader };
 // A node, as it last described itself in etcd.
 struct FleetNode {
   std::string name;
-  std::string host;  // where others can reach it
+  std::string host;  // where others can reach the node
   std::uint16_t port = 0;
   std::uint16_t tls_port = 0;       // 0: none
   std::uint16_t sentinel_port = 0;  // 0: none
@@ -32,11 +32,11 @@ inline std::uint16_t AnnouncedPort(const FleetNode& node) {
 
 struct EtcdMember {
   std::string endpoint;
-  std::string error;  // why it did not answer; empty: it answered
+  std::string error;  // why the member did not answer; empty: it answered
   std::string version;
   bool is_leader = false;
-  std::uint64_t size_bytes = 0;         // of its database file
-  std::uint64_t size_in_use_bytes = 0;  // of the data; a defragmentation would free the rest
+  std::uint64_t size_bytes = 0;         // size of its database file
+  std::uint64_t size_in_use_bytes = 0;  // size of its data; a defragmentation would free the rest
 };
 
 struct FleetReport {
@@ -44,35 +44,36 @@ struct FleetReport {
   std::string node;   // the name of this node
   FleetRole role = FleetRole::kStandby;
   std::uint64_t epoch = 0;  // increases with each take-over
-  // The node that leads; empty: none, as far as this node knows.
+  // The name of the node that leads; empty: none, as far as this node knows.
   std::string leader;
   std::string leader_host;
   std::uint16_t leader_port = 0;
   std::int64_t leads_since_unix_ms = 0;  // when this node first saw that leader; 0: no leader
-  // etcd was restored from a backup: no node takes over until an operator accepts that.
+  // If set, etcd was restored from a backup, and no node takes over until an operator accepts that.
   bool awaits_acceptance = false;
-  // This node is a standby that passes the connections of its clients on to the leader.
+  // If set, this node is a standby that passes its clients' connections on to the leader.
   bool relays = false;
 
-  // The lists were read `age_ms` ago; -1: not yet.
+  // How long ago the lists were read; -1: not yet.
   std::int64_t age_ms = -1;
   std::string error;             // why they could not be read again since then; empty: no error
-  std::vector<FleetNode> nodes;  // by name
+  std::vector<FleetNode> nodes;  // sorted by name
   std::vector<EtcdMember> etcd;  // in the order of the option cluster_etcd
   std::uint64_t quota_bytes = 0;
   bool is_short_of_quota = false;  // no new locks are granted
   bool has_no_space = false;       // etcd accepts no write: its alarm NOSPACE is raised
 
-  // Transactions that this process has committed as leader since it started, and their total time.
+  // How many transactions this process has committed as leader since it started, and their total
+  // time.
   std::uint64_t commits = 0;
   std::uint64_t commits_us = 0;
   std::uint64_t committed_bytes = 0;
   bool is_unsure = false;  // this node leads, but etcd has confirmed nothing to it for 2 s
 };
 
-// A node's replication offset as Redis counts it, here in transactions: the leader's is the number
-// of its transactions since its start, and a standby's is smaller by the frames that it is behind.
-// Only the leader knows offsets; elsewhere they are 0.
+// Returns a node's replication offset as Redis counts it, but in transactions: the leader's offset
+// is the number of its transactions since its start, and a standby's is smaller by the number of
+// frames that it is behind. Only the leader knows offsets; on other nodes they are 0.
 inline std::uint64_t OffsetOf(const FleetReport& report, const FleetNode& node) {
   return report.commits - std::min(node.frames_behind, report.commits);
 }
@@ -81,11 +82,11 @@ inline std::uint64_t OffsetOf(const FleetReport& report, const FleetNode& node) 
 class Fleet {
  public:
   virtual FleetReport Report() const = 0;
-  // Hands leadership to a standby: to the node of that name, or to any if it is empty. Returns an
-  // empty text if the fail-over has begun, otherwise the reason why it has not.
+  // Hands leadership over to a standby: to the node of that name, or to any standby if the name is
+  // empty. Returns an empty text if the fail-over has begun, otherwise the reason why it has not.
   virtual std::string StartFailOver(std::string_view to) = 0;
-  // An operator accepts the state that etcd was restored to. Returns an empty text on success,
-  // otherwise the error.
+  // Called when an operator accepts the state to which etcd was restored. Returns an empty text on
+  // success, otherwise the error.
   virtual std::string AcceptRestore() = 0;
 
  protected:

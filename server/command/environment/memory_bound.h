@@ -1,4 +1,4 @@
-// Measures memory in use, and compares it with the bound.
+// Measures the memory in use and compares it with a bound.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 namespace fairlock::command {
 
 // Memory is measured before requests are executed, so an idle server never measures it. The
-// allocator is asked at most once every kLookEveryMs; in between, the loop's allocations and frees
-// are counted. Costs nothing without a bound. Loop-confined.
+// allocator is asked at most once every kLookEveryMs; in between, allocations and frees of the loop
+// thread are counted. Without a bound this costs nothing. Loop-confined.
 class MemoryBound {
  public:
   static constexpr engine::DurationMs kLookEveryMs = 10;
@@ -23,7 +23,7 @@ class MemoryBound {
   // Takes effect at the next Look.
   void set_bytes_max(std::uint64_t bytes);
 
-  // True: memory has just become short, or is no longer short.
+  // Returns true if memory has just become short, or is no longer short.
   bool Look(engine::TimeMs now);
   bool is_short() const { return is_short_; }
   // As measured by the last Look.

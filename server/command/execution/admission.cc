@@ -13,7 +13,7 @@ using protocol::ErrorCode;
 
 namespace {
 
-// What to use instead of an unknown command, after a semicolon; empty: no name is similar.
+// Says after a semicolon what to use instead of an unknown command; empty if no name is similar.
 std::string HintFor(const CommandTable& table, std::string_view name) {
   if (const std::string_view instead = InsteadOf(name); !instead.empty()) {
     return "; " + std::string(instead);
@@ -33,7 +33,7 @@ void RefuseUnknownCommand(const CommandTable& table, const protocol::Arguments& 
   reply.Error(ErrorCode::kErr, text + HintFor(table, arguments[0]));
 }
 
-// The error has the wording of Redis.
+// The error has the same wording as in Redis.
 void RefuseUnknownInScript(const CommandTable& table, const protocol::Arguments& arguments,
                            protocol::ReplyWriter& reply) {
   reply.Error(ErrorCode::kErr,

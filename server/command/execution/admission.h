@@ -28,8 +28,8 @@ class Admission {
 
   FoundCommand Find(const Client& client, const RequestAhead& request, Origin origin,
                     protocol::ReplyWriter& reply) const;
-  // Checks again a request that was admitted earlier. False: the client's user may no longer make
-  // it, and the error has been sent.
+  // Checks a request again that was admitted earlier. Returns false if the client's user may no
+  // longer make it; the error has then been sent.
   bool MayStill(const Client& client, std::size_t row, const protocol::Arguments& arguments,
                 protocol::ReplyWriter& reply) const;
 

@@ -26,7 +26,8 @@ void ClientLifecycle::Detach(Client& client, engine::TimeMs now) {
 }
 
 void ClientLifecycle::UndoUnsentGrants(Client& client, engine::TimeMs now) {
-  // Loops by index: undoing a grant may grant the lock to another owner this client waited for.
+  // Loops by index, because undoing a grant may grant the lock to another owner for whom this
+  // client waited, which appends to the list.
   for (std::size_t i = 0; i < client.grants.all().size(); ++i) {
     const UnsentGrant grant = client.grants.all()[i];
     if (grant.is_shared && parts_.grants.IsElsewhere(grant.token, client.grants)) continue;

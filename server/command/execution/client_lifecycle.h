@@ -37,10 +37,11 @@ class ClientLifecycle {
   explicit ClientLifecycle(const Parts& parts) : parts_(parts) {}
 
   void Register(Client& client);
-  // The connection has ended: the client leaves all queues, and grants whose replies were not sent
-  // are undone. Idempotent.
+  // Called when the connection has ended: the client leaves all queues, and grants whose replies
+  // were not sent are undone. Idempotent.
   void Detach(Client& client, engine::TimeMs now);
-  // RESET: RESP2, database 0, no name, no subscriptions, no monitor, no transaction, logged out.
+  // Performs RESET: RESP2, database 0, no name, no subscriptions, no monitor, no transaction,
+  // logged out.
   void Reset(Client& client, engine::TimeMs now);
 
  private:

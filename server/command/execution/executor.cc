@@ -9,7 +9,7 @@ namespace fairlock::command {
 
 namespace {
 
-// An earlier request may have changed the database, and then the hash is that of another key.
+// An earlier request may have changed the database. In that case the hash is that of another key.
 engine::KeyName KeyOf(const Client& client, const RequestAhead& request) {
   const std::uint8_t database = client.profile.database;
   return request.key.db == database ? request.key : engine::KeyName{.db = database};

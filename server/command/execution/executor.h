@@ -35,10 +35,10 @@ class Executor {
   // `server` is passed to the handlers.
   Executor(ServerParts& server, const Parts& parts) : server_(server), parts_(parts) {}
 
-  // Executes one request of the client, and writes the replies into the outputs of the clients that
-  // they are for. REQUIRES: `request` is prepared.
+  // Executes one request of the client, and writes each reply into the output of the client that it
+  // is for. REQUIRES: `request` is prepared.
   void Execute(Client& client, const RequestAhead& request, engine::TimeMs now);
-  // Like Execute, but for a command that a script calls within its step; appends the reply in
+  // Like Execute, but for a command that a script calls within its step. Appends the reply in
   // RESP2. REQUIRES: `request` is prepared.
   void ExecuteForScript(Client& client, const RequestAhead& request, bool is_read_only,
                         engine::TimeMs now, std::string& reply);

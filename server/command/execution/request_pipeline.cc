@@ -9,9 +9,10 @@ using protocol::ParseStatus;
 
 namespace {
 
-// With more output than this, the next request waits until other connections have had their turn.
+// If there is more output than this, the next request waits until other connections have had their
+// turn.
 constexpr std::size_t kOutputBytesAtOnce = 16 * 1024;
-// The same bound for matching globs, in bytes compared.
+// Matching globs has the corresponding bound, in bytes compared.
 constexpr std::uint64_t kMatchingAtOnce = kOutputBytesAtOnce * MatchingMeter::kWorkPerByte;
 
 }  // namespace
@@ -31,7 +32,7 @@ std::size_t RequestPipeline::Consume(std::string_view input, std::size_t request
   std::size_t requests = 0;
   bool is_used_up = false;
   bool is_much = false;
-  bool is_cut_short = false;  // because of one of these bounds
+  bool is_cut_short = false;  // whether one of these bounds has stopped the pipeline
   const std::uint64_t matched_max = parts_.matching.total() + kMatchingAtOnce;
   while (!IsStopped() && !is_used_up && !is_much && requests < requests_max) {
     ReadAhead(input.substr(consumed), requests_max - requests);
@@ -40,7 +41,7 @@ std::size_t RequestPipeline::Consume(std::string_view input, std::size_t request
     is_much = HasDoneMuch(matched_max);
     is_used_up = window.last.status != ParseStatus::kRequest;
     if (executed < window.count || (IsStopped() && window.last.status == ParseStatus::kError)) {
-      // Requests that were read ahead are read again when the connection continues.
+      // Requests that were only read ahead are read again when the connection continues.
       parser_.Restart();
       consumed += window.requests[executed - 1].end;
       is_cut_short = is_much;
@@ -58,7 +59,8 @@ std::size_t RequestPipeline::Consume(std::string_view input, std::size_t request
 
 void RequestPipeline::ReadAhead(std::string_view input, std::size_t requests_max) {
   RequestWindow& window = parts_.window;
-  // Requests after a log-in are parsed under the limits of the logged-in user.
+  // Without a user, only one request is read at a time: if it logs the client in, the next one is
+  // parsed under the limits that apply then.
   const bool is_nobody = client_.rights.user() == nullptr;
   const protocol::RequestLimits& limits = is_nobody ? protocol::kBeforeAuth : parts_.limits;
   const std::size_t count_max = is_nobody ? 1 : std::min(requests_max, RequestWindow::kSize);

@@ -1,4 +1,4 @@
-// The requests of one connection: bytes in, replies out, in order.
+// Executes the requests of one connection: bytes in, replies out, in order.
 #pragma once
 
 #include <cstddef>
@@ -31,12 +31,12 @@ struct PipelineParts {
   ClientLifecycle& lifecycle;
   GrantsInFlight& grants;
   protocol::RequestLimits limits = protocol::kDefaultLimits;
-  RequestWindow window = {};  // scratch
+  RequestWindow window = {};  // scratch space
 };
 
 // Owns its client. Independent of sockets: the transport provides bytes and takes the output.
 //
-// While a request waits, no later one is executed. After QUIT or a protocol error the transport
+// While a request waits, no later one is executed. After QUIT or a protocol error, the transport
 // must close the connection once the output is sent (ClientOutput::is_closing). Loop-confined.
 class RequestPipeline {
  public:
@@ -46,24 +46,26 @@ class RequestPipeline {
   Client& client() { return client_; }
   const Client& client() const { return client_; }
 
-  // Executes whole requests from the front of `input`, at most `requests_max`, and returns how many
-  // bytes it has finished with. The caller must pass the rest again, followed by new bytes. Stops
-  // early when a request waits, the connection must close, or the output becomes long.
+  // Executes whole requests from the front of `input`, at most `requests_max`, and returns the
+  // number of bytes that it has finished with. The caller must pass the rest again, followed by new
+  // bytes. Stops early when a request waits, the connection must close, or the output becomes long.
   std::size_t Consume(std::string_view input, std::size_t requests_max, engine::TimeMs now);
-  // True if the last Consume stopped at `requests_max`, at a wait or because of long output, so
-  // that requests may be left.
+  // Whether the last Consume stopped at `requests_max`, because a request waits, or because of long
+  // output, so that requests may be left.
   bool has_more_to_execute() const { return has_more_; }
 
   // Sends the error and closes the connection after it.
   void EndWith(protocol::ErrorCode code, std::string_view text) {
     client_.EndWith(code, text, parts_.statistics.commands);
   }
-  // The connection has ended. Idempotent; must be called before the pipeline is destroyed.
+  // Called when the connection has ended. Idempotent; must be called before the pipeline is
+  // destroyed.
   void Detach(engine::TimeMs now) { parts_.lifecycle.Detach(client_, now); }
 
  private:
   void ReadAhead(std::string_view input, std::size_t requests_max);
-  // Returns how many requests were executed: all, unless one waits or closes the connection.
+  // Returns how many requests were executed: all, unless one of them waits or closes the
+  // connection.
   std::size_t ExecuteAhead(std::uint64_t matched_max, engine::TimeMs now);
   bool IsStopped() const { return client_.wait.is_waiting() || client_.output.is_closing(); }
   bool HasDoneMuch(std::uint64_t matched_max) const;

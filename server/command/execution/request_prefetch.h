@@ -1,4 +1,4 @@
-// Prefetches into the cache what a request will need, before the request is executed.
+// Prefetches what a request will need into the cache, before the request is executed.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace fairlock::command {
 
-// Only hints: an earlier request may still change the database. Loop-confined.
+// These are only hints, because an earlier request may still change the database. Loop-confined.
 class RequestPrefetch {
  public:
   RequestPrefetch(const CommandTable& table, const engine::LockEngine& engine,

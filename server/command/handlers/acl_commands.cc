@@ -61,7 +61,7 @@ void WriteField(Invocation& call, std::string_view name, std::string_view text) 
   call.reply.Bulk(text);
 }
 
-// Has the same form as in Redis, with the owners added at the end.
+// The reply has the same form as in Redis, with the owners added at the end.
 void GetUser(Invocation& call) {
   const access::User* user = call.server.access.users().Find(call.arguments[2]);
   if (user == nullptr) return call.reply.Null();
@@ -87,7 +87,7 @@ void GetUser(Invocation& call) {
   WriteField(call, "owners", access::DescribeOwners(*user));
 }
 
-// Says whether that user would be permitted to make a request, without executing it.
+// Says whether that user would be permitted to make a request, but does not execute it.
 void DryRun(Invocation& call) {
   const AccessControl& control = call.server.access;
   const CommandTable& table = call.server.table;

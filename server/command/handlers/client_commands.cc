@@ -100,12 +100,13 @@ void ClientList(Invocation& call) {
   call.reply.Verbatim("txt", lines);
 }
 
-// Closes the connection: another client's at once, the client's own after the reply.
+// Closes the connection: at once if it is another client's, after the reply if it is the client's
+// own.
 void Kill(Invocation& call, Client& victim) {
   victim.output.CloseAfter();
   if (&victim == &call.client) return;
-  // Detaches before the transport acts, so that the victim gets no lock and runs no command in this
-  // turn.
+  // Detaches the victim before the transport acts, so that it gets no lock and executes no command
+  // in this turn.
   call.server.lifecycle.Detach(victim, call.now);
   victim.transport.CloseNow();
 }
@@ -195,7 +196,7 @@ bool ReadKillOption(Invocation& call, std::string_view name, std::string_view va
   return false;
 }
 
-// CLIENT KILL address: may end the caller's own connection.
+// Handles CLIENT KILL address, which may end the caller's own connection.
 void KillByAddress(Invocation& call) {
   const ClientFilter filter{.address = call.arguments[2]};
   const std::vector<Client*> victims = FindClients(call.server.clients, filter, call.now);
@@ -224,7 +225,7 @@ void KillClients(Invocation& call) {
   }
 }
 
-// Ends another client's wait, as if it had timed out or with an error.
+// Ends another client's wait, either as if it had timed out or with an error.
 void Unblock(Invocation& call) {
   const protocol::Arguments& arguments = call.arguments;
   bool fails = false;
@@ -248,7 +249,7 @@ void Unblock(Invocation& call) {
   call.reply.Integer(is_waiting ? 1 : 0);
 }
 
-// Nothing is evicted and keys have no access times, so ON and OFF have no effect.
+// ON and OFF have no effect, because nothing is evicted and keys have no access times.
 void AcceptOnOrOff(Invocation& call) {
   if (EqualsIgnoreCase(call.arguments[2], "ON") || EqualsIgnoreCase(call.arguments[2], "OFF")) {
     call.reply.Ok();
@@ -259,7 +260,8 @@ void AcceptOnOrOff(Invocation& call) {
 
 constexpr std::uint32_t kPlain = kConnection | kNoScript;
 constexpr std::uint32_t kOverOthers = kPlain | kAdmin | kDangerous;
-// Ends other clients' SESSION holds and waits, so @connection alone does not permit it.
+// These commands end other clients' SESSION holds and waits, so @connection alone does not permit
+// them.
 constexpr std::uint32_t kEndsOthers = kNoScript | kAdmin | kDangerous | kUnowned;
 
 constexpr auto kClientCommands = std::to_array<CommandSpec>({

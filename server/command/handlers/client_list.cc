@@ -65,7 +65,7 @@ ClientType TypeOf(const Client& client) {
 
 namespace {
 
-// Ensures that a line can be split at its spaces.
+// Makes sure that a line can be split at its spaces.
 std::string WithoutBlanks(std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
@@ -96,8 +96,7 @@ std::uint64_t CountSubscriptions(const Client& client, ChannelKind kind) {
 
 namespace {
 
-// The bytes of the arguments of the request that is being executed; those of other clients are not
-// counted.
+// Returns the size of the arguments of the request that is being executed; 0 for all other clients.
 std::uint64_t ArgumentBytes(const Client& client, const Invocation& call) {
   if (&client != &call.client) return 0;
   std::uint64_t bytes = 0;
@@ -131,7 +130,8 @@ std::string DescribeClient(const Client& client, const Invocation& call) {
   const InputUse input = client.transport.UnexecutedInput();
   const std::uint64_t transaction_bytes = transaction == nullptr ? kNone : transaction->bytes();
   line.Add("qbuf", std::uint64_t{input.bytes});
-  // Input that arrived in this turn is in memory that all connections share.
+  // Input that arrived in this turn is in memory that all connections share, so `bytes` may exceed
+  // the connection's own memory.
   line.Add("qbuf-free", input.memory_bytes - std::min(input.bytes, input.memory_bytes));
   line.Add("argv-mem", ArgumentBytes(client, call));
   line.Add("multi-mem", transaction_bytes);

@@ -19,7 +19,7 @@ enum class ClientType : std::uint8_t { kNormal, kMaster, kReplica, kPubsub };
 std::optional<ClientType> FindClientType(std::string_view name);
 ClientType TypeOf(const Client& client);
 
-// The client's line in CLIENT LIST, including the line end.
+// Returns the client's line in CLIENT LIST, including the line end.
 std::string DescribeClient(const Client& client, const Invocation& call);
 
 // A client matches if it matches every field that is set; without fields, every client matches.
@@ -35,7 +35,7 @@ struct ClientFilter {
   bool Accepts(const Client& client, engine::TimeMs now) const;
 };
 
-// In the order of their ids.
+// Returns the clients in the order of their ids.
 std::vector<Client*> FindClients(const ClientRegistry& clients, const ClientFilter& filter,
                                  engine::TimeMs now);
 

@@ -25,7 +25,7 @@ std::string_view RoleName(FleetRole role) {
   return role == FleetRole::kLeader ? "leader" : "standby";
 }
 
-// "10.0.0.1:3247" or "[::1]:3247".
+// Returns "10.0.0.1:3247" or "[::1]:3247".
 std::string AddressOf(std::string_view host, std::uint16_t port) {
   const bool is_ipv6 = host.find(':') != std::string_view::npos;
   return (is_ipv6 ? "[" + std::string(host) + "]" : std::string(host)) + ":" + std::to_string(port);
@@ -117,7 +117,7 @@ void WriteReport(ReplyWriter& reply, const FleetReport& report) {
   WriteLists(reply, report);
 }
 
-// The fleet; null after sending an error: this server is not a node of one.
+// Returns the fleet; null after sending an error if this server is not a node of a fleet.
 Fleet* FleetOf(Invocation& call) {
   Fleet* const fleet = call.server.environment.fleet;
   if (fleet == nullptr) call.reply.Error(ErrorCode::kErr, kNoFleet);
@@ -131,7 +131,8 @@ void ClusterStatus(Invocation& call) {
   if (fleet != nullptr) WriteReport(call.reply, fleet->Report());
 }
 
-// Only the leader can hand over. Names the leader, so that the operator can ask it.
+// Sends the error for a request that only the leader can execute. It names the leader, so that the
+// operator can ask that node.
 void RefuseAsStandby(ReplyWriter& reply, const FleetReport& report) {
   const std::string leader =
       report.leader.empty()
@@ -171,7 +172,8 @@ void ClusterAcceptRestore(Invocation& call) {
 
 constexpr std::uint32_t kDirecting = kAdmin | kDangerous | kNoScript | kNoMulti;
 
-// None has the flag kWrite or kReadOnly: a standby and a leader without etcd execute them too.
+// None of them has the flag kWrite or kReadOnly, so a standby and a leader without etcd execute
+// them too.
 constexpr auto kClusterCommands = std::to_array<CommandSpec>({
     {"CLUSTER",
      ClusterAlone,

@@ -26,7 +26,7 @@ std::span<const CommandSpec> ServerCommands();
 std::span<const CommandSpec> ClusterCommands();
 std::span<const CommandSpec> IntrospectionCommands();
 
-// The table of all commands.
+// Returns the table of all commands.
 CommandTable WholeLanguage();
 
 }  // namespace fairlock::command

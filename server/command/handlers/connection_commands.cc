@@ -21,7 +21,7 @@ namespace {
 
 using protocol::ErrorCode;
 
-// Replies in the form of a message, because a RESP2 subscriber expects no other reply.
+// The reply has the form of a message, because a RESP2 subscriber expects no other reply.
 void PingConfined(Invocation& call) {
   call.reply.ArrayHeader(2);
   call.reply.Bulk("pong");

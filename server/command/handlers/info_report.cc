@@ -33,7 +33,7 @@ std::string Decimal(double value, int digits) {
   return {text.data(), end.ptr};
 }
 
-// In the format that Redis uses: "1.04M".
+// Formats bytes as Redis does: "1.04M".
 std::string Human(std::uint64_t bytes) {
   constexpr std::string_view kUnits = "KMGT";
   if (bytes < 1024) return std::to_string(bytes) + "B";
@@ -234,7 +234,7 @@ void AddLine(std::string& report, std::string_view name, std::string_view value)
   report.append(name).append(":").append(value).append("\r\n");
 }
 
-// Sections whose lines are not fixed in advance.
+// The following functions add sections whose lines are not fixed in advance.
 
 void AddOverrides(std::string& report, const Source& source) {
   const auto& rows = source.server.locks.engine().Limits(source.now).all();
@@ -259,7 +259,7 @@ void AddFleet(std::string& report, const Source& source) {
   report += FleetLines(source.server.environment.fleet);
 }
 
-// Has exactly the same fields as in Redis, because exporters parse whole lines.
+// The fields are exactly those of Redis, because exporters parse whole lines.
 void AddCommands(std::string& report, const Source& source) {
   const auto rows = source.server.table.rows();
   const CommandStatistics& statistics = source.server.statistics.commands;
@@ -289,7 +289,7 @@ void AddDatabases(std::string& report, const Source& source) {
         source.server.locks.engine().CountLocks(static_cast<std::uint8_t>(db));
     if (keys == 0) continue;
     const std::string count = std::to_string(keys);
-    // Reported as if every key had an expiry; the average TTL is not tracked.
+    // Reports every key as having an expiry. The average TTL is not tracked, so it is shown as 0.
     std::string counts = "keys=" + count;
     counts.append(",expires=").append(count).append(",avg_ttl=0");
     AddLine(report, "db" + std::to_string(db), counts);

@@ -33,7 +33,7 @@ void Count(Invocation& call) {
   call.reply.Integer(static_cast<std::int64_t>(count));
 }
 
-// COMMAND, and COMMAND INFO without names.
+// Handles COMMAND, and COMMAND INFO without names.
 void DescribeAll(Invocation& call) {
   const CommandTable& table = call.server.table;
   const std::vector<const CommandSpec*> specs = WholeCommands(table);
@@ -72,7 +72,7 @@ void Document(Invocation& call) {
 // The argument of a filter.
 struct FilterValue {
   std::string_view text;
-  engine::Glob glob;  // the same, in lower case
+  engine::Glob glob;  // the same text in lower case, as a glob
 };
 
 bool AcceptAll(const CommandSpec& /*spec*/, const FilterValue& /*value*/) { return true; }
@@ -87,7 +87,7 @@ bool IsInCategory(const CommandSpec& spec, const FilterValue& category) {
                      [&](std::string_view name) { return EqualsIgnoreCase(name, category.text); });
 }
 
-// There are no modules.
+// Always false, because there are no modules.
 bool IsOfModule(const CommandSpec& /*spec*/, const FilterValue& /*module*/) { return false; }
 
 struct ListFilter {
@@ -126,7 +126,7 @@ void ListNames(Invocation& call) {
   for (const std::string& name : names) call.reply.Bulk(name);
 }
 
-// The command that the arguments name, or null.
+// Returns the command that the arguments name, or null.
 const CommandSpec* Resolve(const CommandTable& table, std::span<const std::string_view> request) {
   const CommandSpec* spec = table.Find(request.front());
   if (spec == nullptr || !HasSubcommands(*spec) || request.size() < 2) return spec;

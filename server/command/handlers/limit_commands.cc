@@ -1,4 +1,5 @@
-// Overrides of LIMIT, and drains: an operator sets how many owners may hold a key.
+// Handles overrides of LIMIT, and drains: with both, an operator sets how many owners may hold a
+// key.
 
 #include <array>
 #include <string>
@@ -16,8 +17,8 @@ namespace fairlock::command {
 
 namespace {
 
-// The maximum number of bytes that all overrides together may compare with one key, on every
-// request for a lock.
+// The maximum number of bytes that all overrides together may compare with one key. This work is
+// done for every request for a lock.
 constexpr std::uint64_t kOverridesCostMax = 128 * 1024;
 
 bool WouldCostTooMuch(Invocation& call, std::string_view pattern) {

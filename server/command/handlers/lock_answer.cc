@@ -32,8 +32,8 @@ std::string_view StatusName(engine::LockStatus status) {
   }
 }
 
-// The owners that the client could learn from other commands: the requester, and the holders and
-// waiters of keys that the client may read.
+// Returns the owners that the client could also learn from other commands: the requester, and the
+// holders and waiters of keys that the client may read.
 std::vector<std::string_view> OwnersToName(const Client& client, const engine::Deadlock& deadlock) {
   std::vector<std::string_view> owners;
   for (const engine::DeadlockLink& link : deadlock.links) {
@@ -44,8 +44,8 @@ std::vector<std::string_view> OwnersToName(const Client& client, const engine::D
   return owners;
 }
 
-// "a waits for k2 held by b, b waits for k1 held by a". Keys and owners that the client may not see
-// are shown as "?".
+// Sends an error such as "a waits for k2 held by b, b waits for k1 held by a". Keys and owners that
+// the client may not see are shown as "?".
 void RefuseDeadlock(const Client& client, protocol::ReplyWriter& reply,
                     const engine::Deadlock& deadlock) {
   const std::vector<std::string_view> owners = OwnersToName(client, deadlock);
@@ -65,7 +65,7 @@ void RefuseDeadlock(const Client& client, protocol::ReplyWriter& reply,
   reply.Error(ErrorCode::kDeadlock, text);
 }
 
-// Returns true if the reply is an error.
+// Sends the error for that status and returns true, or returns false if the status is not an error.
 bool Refuse(Invocation& call, const engine::KeyName& key, engine::LockStatus status) {
   protocol::ReplyWriter& reply = call.reply;
   switch (status) {
@@ -90,8 +90,8 @@ bool Refuse(Invocation& call, const engine::KeyName& key, engine::LockStatus sta
   }
 }
 
-// The owner of that token has repeated its request, and gets the reply here: whether the grant is
-// undone now depends on this reply instead of the message.
+// The owner of that token has repeated its request and gets the reply on this connection. Whether
+// the grant is undone now depends on this reply instead of the message.
 void MoveDelivery(const Invocation& call, std::uint64_t key_hash, engine::Token token) {
   if (call.server.grants.ForgetElsewhere(token, call.client.grants)) {
     NoteGrant(call, key_hash, token);

@@ -1,4 +1,4 @@
-// The replies to LOCK and MLOCK.
+// Writes the replies to LOCK and MLOCK.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,15 @@
 namespace fairlock::command {
 
 struct AskedLock {
-  std::span<const engine::KeyName> keys;  // one for LOCK
+  std::span<const engine::KeyName> keys;  // for LOCK, only one
   std::string_view owner;
   bool is_explained = false;
-  bool is_notified = false;  // NOTIFY: a request that must wait is answered now, and notified later
+  // NOTIFY: if the request must wait, it is answered now and notified later
+  bool is_notified = false;
 };
 
-// The reply at the end of the output announces a grant, which is undone if the connection closes
-// before that reply is sent. Grants made in a step are not undone.
+// Notes that the reply at the end of the output announces a grant, which is undone if the
+// connection closes before that reply is sent. Grants made in a step are not undone.
 void NoteGrant(const Invocation& call, std::uint64_t key_hash, engine::Token token);
 
 // Writes the reply, or makes the client wait for it.

@@ -66,7 +66,7 @@ void RefuseWait(Invocation& call, engine::WaitStatus status) {
 }
 
 void Wait(Invocation& call) {
-  // There are no replicas.
+  // There are no replicas, so none has acknowledged anything.
   if (IsWaitForReplicas(call.arguments.views())) return call.reply.Integer(0);
   ArgumentReader arguments(call.arguments);
   engine::WaitRequest request;

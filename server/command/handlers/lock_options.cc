@@ -31,7 +31,7 @@ enum LockOption : std::uint32_t {
   kMilliseconds = 1U << 14,
 };
 
-// Words that LOCK does not accept as options here, but that people often write.
+// Words that people often write as options, but that LOCK does not accept.
 struct Habit {
   std::string_view word;
   std::string_view hint;
@@ -64,7 +64,7 @@ bool IsLockOption(std::string_view word) {
   });
 }
 
-// "EX, PX, ... or EXPLAIN".
+// Returns "EX, PX, ... or EXPLAIN".
 std::string AllLockOptions() {
   std::string text;
   for (const LockOptionWord& option : kLockOptionWords) {
@@ -111,7 +111,7 @@ bool TakeToken(ArgumentReader& arguments, std::uint32_t& seen,
   return true;
 }
 
-// The options that say how the request waits in the queue.
+// Takes an option that says how the request waits in the queue.
 bool TakeLineOption(ArgumentReader& arguments, std::uint32_t& seen,
                     const engine::EngineOptions& limits, engine::LockRequest& request) {
   if (arguments.TakeOnce("WAIT", kWait, seen)) {
@@ -130,7 +130,7 @@ bool TakeLineOption(ArgumentReader& arguments, std::uint32_t& seen,
   return true;
 }
 
-// The options that describe the requested hold.
+// Takes an option that describes the requested hold.
 bool TakeHoldOption(ArgumentReader& arguments, std::uint32_t& seen, engine::LockRequest& request) {
   if (TakeLease(arguments, seen, request.lease_ms)) return true;
   if (arguments.TakeOnce("LIMIT", kLimit, seen)) {

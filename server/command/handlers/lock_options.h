@@ -1,4 +1,4 @@
-// The options of LOCK, and of the commands that have some of them.
+// Reads the options of LOCK, and of the commands that have some of them.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace fairlock::command {
 
-// Reads all remaining arguments, which are those that may follow LOCK key owner; `request` already
+// Reads all remaining arguments, i.e. those that may follow LOCK key owner. `request` already
 // contains the owner. Returns true if EXPLAIN is among them.
 bool ReadLockOptions(const Invocation& call, ArgumentReader& arguments,
                      engine::LockRequest& request);

@@ -22,8 +22,8 @@ constexpr std::size_t kHoldersShownMax = 10'000;
 constexpr std::int64_t kPlacesShownMax = 10'000;
 constexpr std::int64_t kPlacesShownDefault = 100;
 constexpr std::int64_t kScanCountMax = 100'000;
-// The maximum number of locks that one page examines: as for SCAN, COUNT is only a hint. This many
-// take 0.1 to 0.2 ms, during which all other clients wait.
+// The maximum number of locks that are examined for one page: as for SCAN, COUNT is only a hint.
+// Examining that many takes 0.1 to 0.2 ms, during which all other clients wait.
 constexpr std::size_t kLocksOfAPageMax = 250;
 
 void Locked(Invocation& call) {
@@ -112,7 +112,7 @@ void ReadDb(ArgumentReader& arguments, engine::LockFilter& filter) {
   if (!arguments.Take("*")) filter.db = static_cast<std::uint8_t>(arguments.Integer("DB", 0, 15));
 }
 
-// The value after WAITING may be left out.
+// WAITING may be given without a value.
 void ReadWaiting(ArgumentReader& arguments, engine::LockFilter& filter) {
   const bool has_duration = arguments.has_more() && !arguments.Peek().empty() &&
                             arguments.Peek().front() >= '0' && arguments.Peek().front() <= '9';
@@ -184,7 +184,7 @@ void ListLocks(Invocation& call) {
   for (const engine::LockSummary& lock : found) WriteSummary(call.reply, lock);
 }
 
-// In the format of CLIENT LIST.
+// Describes the client in the format of CLIENT LIST.
 std::string Describe(const ClientProfile& client) {
   std::string text = "addr=" + client.address.peer;
   if (!client.name.empty()) text += " name=" + client.name;
@@ -194,7 +194,7 @@ std::string Describe(const ClientProfile& client) {
 void Break(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   const engine::KeyName key = arguments.Key(call.key);
-  // In `BREAK key REASON` alone, REASON is the name of an owner.
+  // In `BREAK key REASON`, with nothing after it, REASON is the name of an owner.
   const std::size_t size = call.arguments.size();
   const bool has_owner =
       size > 2 && (size % 2 == 1 || !EqualsIgnoreCase(call.arguments[2], "REASON"));

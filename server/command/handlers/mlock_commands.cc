@@ -1,4 +1,4 @@
-// Commands that take, renew and release several keys as if they were one.
+// Commands that take, renew and release several keys as if they were one key.
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 
 namespace fairlock::command {
 
-// Returns false after sending an error, if the request cannot use NOTIFY.
+// Returns false after sending an error if the request cannot use NOTIFY.
 bool CheckNotify(Invocation& call, const engine::LockRequest& request);
 
 }  // namespace fairlock::command

@@ -1,4 +1,4 @@
-// Commands that show the history of locks, and counts.
+// Commands that show the history of locks, and statistics.
 
 #include <array>
 #include <string>
@@ -58,7 +58,7 @@ void TimeField(Invocation& call, std::string_view name, const std::optional<engi
   }
 }
 
-// The key; nullopt for `*`.
+// Reads the key; returns nullopt for `*`.
 std::optional<engine::KeyName> ReadKeyOrAll(Invocation& call, ArgumentReader& arguments) {
   if (arguments.Take("*")) return std::nullopt;
   engine::KeyName key = arguments.Key(call.key);
@@ -124,7 +124,7 @@ void History(Invocation& call) {
   if (!arguments.Finish(call.reply)) return;
   record::History* history = call.server.recorder.history();
   if (history == nullptr) return RefuseOff(call, "HISTORY", "history_memory");
-  // Expires what is overdue on the key first, so that the history includes it.
+  // Expires overdue holds and waits of the key first, so that the history includes them.
   if (query.key) {
     call.server.locks.engine().CountHolders(*query.key, call.server.locks.StepAt(call.now));
   }
@@ -193,7 +193,7 @@ void Stats(Invocation& call) {
   if (!arguments.Finish(call.reply)) return;
   const record::LabelStatistics* statistics = call.server.recorder.statistics();
   if (statistics == nullptr) return RefuseOff(call, "STATS", "stats_labels");
-  // The reply needs the count before the first element.
+  // Counts first, because the reply needs the count before the first element.
   std::size_t count = 0;
   statistics->Read(query, call.now, [&](const record::StatisticsRow&) { ++count; });
   call.reply.MapHeader(2);

@@ -50,7 +50,7 @@ std::optional<engine::DurationMs> ReadLease(Invocation& call, std::string_view t
                                             bool may_be_past) {
   const auto number = ReadRedisInteger(call, text);
   if (!number) return std::nullopt;
-  // As in Redis, refuses only times that overflow as Unix time in milliseconds.
+  // As in Redis, a time is too large only if it overflows as Unix time in milliseconds.
   const std::int64_t unix_now_ms = call.server.environment.clock.UnixTimeUs() / 1000;
   std::int64_t end_ms = 0;
   const bool is_overflow =
@@ -61,7 +61,7 @@ std::optional<engine::DurationMs> ReadLease(Invocation& call, std::string_view t
                      "invalid expire time in '" + std::string(command) + "' command");
     return std::nullopt;
   }
-  // A huge number is commonly used for "forever", so it gives the longest lease.
+  // Clients commonly use a huge number for "forever", so it gives the longest lease.
   if (end_ms > unix_now_ms + engine::kLeaseMsMax) return engine::kLeaseMsMax;
   return std::max<std::int64_t>(end_ms, 0) - unix_now_ms;
 }

@@ -1,5 +1,5 @@
-// The arguments of commands that Redis has too, parsed as Redis parses them, with errors in its
-// wording.
+// Parses the arguments of commands that Redis has too, in the same way as Redis and with errors in
+// its wording.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,21 @@
 
 namespace fairlock::command {
 
-// A whole number in the only form that Redis accepts: no plus sign and no leading zeros.
+// Parses a whole number in the only form that Redis accepts: without a plus sign or leading zeros.
 std::optional<std::int64_t> ParseRedisInteger(std::string_view text);
 
 // Like ParseRedisInteger, but returns nullopt after sending an error.
 std::optional<std::int64_t> ReadRedisInteger(Invocation& call, std::string_view text);
 
-// Returns false after sending an error. Keys have the usual limits; a value is the owner of a lock.
+// Each returns false after sending an error. Keys have the usual limits; a value is the owner of a
+// lock.
 bool IsKeyOrRefuse(Invocation& call, std::string_view key);
 bool IsValueOrRefuse(Invocation& call, std::string_view value);
 
-// The key, in the client's database.
+// Returns the key at that position, in the client's database.
 engine::KeyName KeyOf(const Invocation& call, std::size_t position);
 
-// The engine's locks, as the Redis commands see them.
+// Returns the engine's locks as the Redis commands see them.
 engine::RedisView& LocksOf(const Invocation& call);
 
 // The unit of a command's times, and whether they are absolute.
@@ -35,14 +36,15 @@ struct TimeForm {
   bool is_absolute = false;  // Unix time; otherwise relative to now
 };
 
-// Milliseconds from now, at most engine::kLeaseMsMax; may be below 0 if `form` is absolute or
-// `may_be_past` is set. Returns nullopt after sending an error, which names the command in lower
-// case.
+// Returns milliseconds from now, at most engine::kLeaseMsMax. The result may be below 0 if `form`
+// is absolute or `may_be_past` is set. Returns nullopt after sending an error, which names the
+// command in lower case.
 std::optional<engine::DurationMs> ReadLease(Invocation& call, std::string_view text,
                                             const TimeForm& form, std::string_view command,
                                             bool may_be_past);
 
-// Sends the error for a write that did nothing. REQUIRES: kDenied, kNative or a refusal.
+// Sends the error for a write that has changed nothing. REQUIRES: the status is kDenied, kNative or
+// a refusal.
 void RefuseWrite(Invocation& call, std::string_view key, const engine::WriteResult& result);
 
 }  // namespace fairlock::command

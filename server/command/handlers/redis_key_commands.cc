@@ -22,14 +22,14 @@ engine::KeyLook Look(const Invocation& call, const engine::KeyName& key) {
   return LocksOf(call).Look(key, call.server.locks.StepAt(call.now));
 }
 
-// Returns nullopt after sending an error about an invalid key.
+// Returns nullopt after sending an error if the key is invalid.
 std::optional<engine::KeyLook> LookAtFirst(Invocation& call) {
   const engine::KeyName key = KeyOf(call, 1);
   if (!IsKeyOrRefuse(call, key.bytes)) return std::nullopt;
   return Look(call, key);
 }
 
-// Returns false after sending an error about an invalid key.
+// Returns false after sending an error if a key is invalid.
 bool AreKeys(Invocation& call) {
   const auto keys = call.arguments.views().subspan(1);
   return std::ranges::all_of(keys, [&](std::string_view key) { return IsKeyOrRefuse(call, key); });
@@ -123,7 +123,7 @@ void Type(Invocation& call) {
   call.reply.Simple(!look->exists ? "none" : look->is_semaphore ? "semaphore" : "string");
 }
 
-// Redis' replies for a key without a remaining time.
+// What Redis replies for a key without a remaining time.
 constexpr std::int64_t kNoKey = -2;
 constexpr std::int64_t kNoEnd = -1;
 

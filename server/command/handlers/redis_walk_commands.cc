@@ -22,8 +22,8 @@ namespace {
 using protocol::ErrorCode;
 
 constexpr std::int64_t kKeysCountMax = 100'000;
-// The maximum number of locks that one KEYS or RANDOMKEY examines: no other client is served
-// meanwhile.
+// The maximum number of locks that one KEYS or RANDOMKEY examines. It is limited because no other
+// client is served meanwhile.
 constexpr std::size_t kLocksLookedAtMax = 100'000;
 // Copying this many bytes takes as long as comparing one.
 constexpr std::size_t kCopiedPerCompared = 8;
@@ -124,7 +124,7 @@ void Keys(Invocation& call) {
                            if (glob->Matches(key.bytes, walk.compared()) &&
                                call.client.rights.MayRead(key.bytes, walk.compared())) {
                              found.push_back(key.bytes);
-                             // Charges for copying the key into the reply.
+                             // Charges the walk for copying the key into the reply.
                              walk.Charge(key.bytes.size() / kCopiedPerCompared);
                            }
                          });
@@ -137,9 +137,10 @@ void Keys(Invocation& call) {
   WriteKeys(call, found);
 }
 
-// The first key after a start position taken from the clock, wrapping around at the end.
+// Replies with the first key after a random position, which is derived from the clock; after the
+// last key the walk continues with the first one.
 void RandomKey(Invocation& call) {
-  // Without this check it would examine the locks of all other databases.
+  // Without this check, it would examine the locks of all other databases if this one is empty.
   if (call.server.locks.engine().CountLocks(call.client.profile.database) == 0)
     return call.reply.Null();
   constexpr std::uint64_t kSpread = 0x9e37'79b9'7f4a'7c15;

@@ -1,4 +1,4 @@
-// Takes locks with SET and similar Redis commands. The value is the owner.
+// Redis commands that take locks: SET and similar ones. The value is the owner.
 
 #include <array>
 #include <cstdint>
@@ -32,12 +32,12 @@ bool IsDone(const WriteResult& result) {
          result.status == WriteStatus::kTakenOver;
 }
 
-// Called after the reply that announces the grant.
+// Must be called after writing the reply that announces the grant.
 void NoteIfNew(const Invocation& call, const WriteResult& result) {
   if (result.status == WriteStatus::kGranted) NoteGrant(call, result.key_hash, result.token);
 }
 
-// The value that GET returns, copied because the write changes it.
+// The value that GET returns. It is copied because the write changes it.
 struct OldValue {
   bool exists = false;
   std::string value;
@@ -61,7 +61,7 @@ struct SetOptions {
   bool is_held = false;
   bool keeps_end = false;
   bool gets = false;
-  const TimeForm* form = nullptr;  // of EX, PX, EXAT or PXAT; null: none is given
+  const TimeForm* form = nullptr;  // the form of EX, PX, EXAT or PXAT; null: none was given
   std::string_view lease;
 };
 
@@ -84,7 +84,8 @@ const TimeForm* FindLeaseOption(std::string_view word) {
   return nullptr;
 }
 
-// As in Redis, an option may be repeated, but not combined with one that excludes it.
+// As in Redis, an option may be repeated, but it cannot be combined with an option that excludes
+// it.
 std::optional<SetOptions> ReadSetOptions(Invocation& call) {
   SetOptions options;
   const protocol::Arguments& arguments = call.arguments;
@@ -137,7 +138,7 @@ void Set(Invocation& call) {
                        .only_new = options->is_new,
                        .only_held = options->is_held};
   if (options->form != nullptr) {
-    // As in Redis, refuses only a lease below 1 in the unit in which it is given.
+    // As in Redis, refuses a lease only if it is below 1 in the unit in which it is given.
     const auto number = ParseRedisInteger(options->lease);
     const bool is_positive = number && *number > 0;
     const auto lease_ms = ReadLease(call, options->lease, *options->form, "set", is_positive);
@@ -196,7 +197,8 @@ void MSetNx(Invocation& call) {
   for (const WriteResult& result : results) NoteIfNew(call, result);
 }
 
-// The owner that INCR and similar commands set next. Returns nullopt after sending an error.
+// Returns the owner that INCR and similar commands set next. Returns nullopt after sending an
+// error.
 std::optional<std::int64_t> NextNumber(Invocation& call, const engine::KeyName& key,
                                        std::int64_t step) {
   engine::RedisView& locks = LocksOf(call);

@@ -30,7 +30,7 @@ std::string LeaderLines(const FleetReport& report) {
     const FleetNode& node = standbys[i];
     std::string fields = "ip=" + node.host;
     fields.append(",port=").append(std::to_string(AnnouncedPort(node)));
-    // The state of a replica that does not have all data yet.
+    // Redis reports this state for a replica that does not have all data yet.
     fields.append(",state=").append(node.is_in_sync ? "online" : "wait_bgsave");
     fields.append(",offset=").append(std::to_string(OffsetOf(report, node)));
     fields.append(",lag=").append(lag);

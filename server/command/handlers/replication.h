@@ -1,4 +1,4 @@
-// A fleet as Redis shows a master and its replicas: in INFO and ROLE.
+// Shows a fleet as Redis shows a master and its replicas, in INFO and ROLE.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace fairlock::command {
 
-// The lines of the section "Replication". Null: this server is not a node of a fleet.
+// Returns the lines of the section "Replication". Null: this server is not a node of a fleet.
 std::string ReplicationLines(const Fleet* fleet);
 
-// The reply to ROLE.
+// Writes the reply to ROLE.
 void ReplyRole(const Fleet* fleet, protocol::ReplyWriter& reply);
 
-// The lines about the fleet in the section "Cluster"; empty without a fleet.
+// Returns the lines about the fleet in the section "Cluster"; empty without a fleet.
 std::string FleetLines(const Fleet* fleet);
 
 }  // namespace fairlock::command

@@ -20,7 +20,8 @@ using protocol::ErrorCode;
 
 constexpr std::size_t kFirstOfKeys = 3;
 
-// How many of the arguments after the script are keys. Returns nullopt after sending an error.
+// Reads how many of the arguments after the script are keys. Returns nullopt after sending an
+// error.
 std::optional<std::size_t> ReadKeyCount(Invocation& call) {
   const auto count = ParseInteger(call.arguments[kFirstOfKeys - 1]);
   const auto count_max = static_cast<std::int64_t>(call.arguments.size() - kFirstOfKeys);
@@ -48,7 +49,7 @@ void Run(Invocation& call, script::Script& script, std::size_t keys, bool is_rea
       call);
 }
 
-// The script with that text. Returns null after sending an error.
+// Returns the script with that text, or null after sending an error.
 script::Script* Load(Invocation& call, std::string_view text) {
   const script::LoadResult loaded = call.server.scripts.interpreter().Load(text);
   if (loaded.script == nullptr) call.reply.Error(ErrorCode::kErr, loaded.error);
@@ -105,7 +106,8 @@ void Flush(Invocation& call) {
   call.reply.Ok();
 }
 
-// No script can be running here: one that takes too long ends before the next request is read.
+// No script can be running when this is called: a script that takes too long is stopped before the
+// next request is read.
 void Kill(Invocation& call) {
   call.reply.Error(ErrorCode::kNotBusy, "No scripts in execution right now.");
 }

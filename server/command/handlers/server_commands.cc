@@ -1,4 +1,4 @@
-// Commands about the whole server: its time, state, settings and shutdown.
+// Commands about the whole server: its time, state, settings, backups and shutdown.
 
 #include <algorithm>
 #include <array>
@@ -46,7 +46,7 @@ void Info(Invocation& call) {
   call.reply.Verbatim("txt", InfoReport(sections, call.server, may_read_all, call.now));
 }
 
-// Redis settings that clients ask for, with the same value on every fairlock server.
+// Redis settings that clients ask for. Their values are the same on every fairlock server.
 const std::array<Setting, 4> kFixedSettings = {{
     {"appendonly", "no"},
     {"databases", std::to_string(engine::kDatabases)},
@@ -54,12 +54,13 @@ const std::array<Setting, 4> kFixedSettings = {{
     {"timeout", "0"},
 }};
 
-// As in Redis it cannot be set, not even to its current value.
+// As in Redis, this setting cannot be set, not even to its current value.
 constexpr std::string_view kImmutableSetting = "databases";
 
-// More than any real client sends; each pattern is matched against the names of all settings.
+// More than any real client sends. The number is limited because each pattern is matched against
+// the names of all settings.
 constexpr std::size_t kSettingPatternsMax = 50;
-// The cost of matching one pattern, in bytes compared.
+// What matching one pattern costs, in bytes compared.
 constexpr std::uint64_t kSettingPatternCost = 20'000;
 
 void AddMatchingSettings(const Settings& settings, const engine::Glob& glob,
@@ -118,7 +119,8 @@ void RefuseSetting(Invocation& call, const std::string& name, const std::string&
                                         Quoted(name, 128) + ") - " + why);
 }
 
-// Returns an empty text on success, otherwise the error. A fixed setting accepts its own value.
+// Returns an empty text on success, otherwise the error. Setting a fixed setting to its own value
+// succeeds.
 std::string Change(Settings& settings, const std::string& name, std::string_view value) {
   const Setting* const fixed = FindFixedSetting(name);
   if (fixed == nullptr) return settings.ChangeSetting(name, value);
@@ -127,8 +129,8 @@ std::string Change(Settings& settings, const std::string& name, std::string_view
   return "must be " + Quoted(fixed->value) + " on this server, got " + Quoted(value, 128);
 }
 
-// The current values of the settings to change, in the order of the changes. Returns nullopt after
-// sending an error if one of them cannot be changed.
+// Returns the current values of the settings to change, in the order of the changes. If one of them
+// cannot be changed, returns nullopt after sending an error.
 std::optional<std::vector<Setting>> FindSettingsToChange(Invocation& call) {
   std::vector<Setting> present;
   for (std::size_t i = 2; i < call.arguments.size(); i += 2) {
@@ -149,7 +151,7 @@ std::optional<std::vector<Setting>> FindSettingsToChange(Invocation& call) {
   return present;
 }
 
-// Changes all of the given settings, or none.
+// Changes either all of the given settings or none.
 void ConfigSet(Invocation& call) {
   if (call.arguments.size() % 2 != 0) return RefuseSyntax(call.reply);
   const auto before = FindSettingsToChange(call);
@@ -171,7 +173,8 @@ void ResetStatistics(Invocation& call) {
   call.reply.Ok();
 }
 
-// As in Redis, a second MONITOR gets no reply, so the next reply answers the next request.
+// Unlike Redis, also replies if the client is a monitor already. Without a reply, the client would
+// take the reply to its next request for this one.
 void Monitor(Invocation& call) {
   if (call.server.delivery.is_in_step()) {
     return call.reply.Error(ErrorCode::kErr, "MONITOR isn't allowed for DENY BLOCKING client");
@@ -209,7 +212,7 @@ BackupRequest ReadBackupRequest(ArgumentReader& arguments) {
   return request;
 }
 
-// Paths refer to the server's machine, and the server writes with its own permissions.
+// Paths refer to the server's machine, and the server writes with its own file permissions.
 void Backup(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   const BackupRequest request = ReadBackupRequest(arguments);
@@ -222,7 +225,7 @@ void Backup(Invocation& call) {
   call.client.wait.Begin(WaitKind::kBackup, call.server.statistics.gauges);
 }
 
-// Replies like a Redis server without an append-only file and replicas: it counts 0 of each.
+// Replies like a Redis server that has neither an append-only file nor replicas: 0 of each.
 void WaitAof(Invocation& call) {
   for (const std::string_view number : call.arguments.views().subspan(1)) {
     if (!ReadRedisInteger(call, number)) return;
@@ -250,7 +253,7 @@ void Shutdown(Invocation& call) {
   if ((is_abort && call.arguments.size() > 2) || (saves && saves_not))
     return RefuseSyntax(call.reply);
   if (is_abort) return call.reply.Error(ErrorCode::kErr, "No shutdown in progress.");
-  // No reply: the client sees the connection close.
+  // Sends no reply: the client sees that the connection closes.
   call.server.environment.request_shutdown();
   call.client.output.CloseAfter();
 }

@@ -1,4 +1,4 @@
-// Replies that handlers of several families write.
+// Replies that handlers of several command families write.
 #pragma once
 
 #include <optional>
@@ -11,21 +11,21 @@
 
 namespace fairlock::command {
 
-// Sends the error for a bound that has been reached, either a configured one or that on memory.
-// REQUIRES: engine::IsRefusal(status).
+// Sends the error for a bound that has been reached: either a configured bound, or the bound on
+// memory. REQUIRES: engine::IsRefusal(status).
 void RefuseBound(Invocation& call, engine::LockStatus status);
-// As above, for a write. REQUIRES: engine::IsRefusal(status).
+// Like the above, but for a write. REQUIRES: engine::IsRefusal(status).
 void RefuseBound(Invocation& call, engine::WriteStatus status);
 
 // Returns nullopt after sending an error if the glob is too long. `name` is the command or the
-// option that the glob belongs to.
+// option to which the glob belongs.
 std::optional<engine::Glob> ReadGlob(Invocation& call, std::string_view name,
                                      std::string_view glob);
-// Returns true after sending an error, if the running transaction has already done as much matching
-// as it may.
+// If the running transaction has used up its allowance for matching, sends an error and returns
+// true.
 bool RefusesToMatch(Invocation& call);
 
-// The reply to CONTAINER HELP.
+// Replies to CONTAINER HELP.
 void AnswerHelp(Invocation& call);
 
 }  // namespace fairlock::command

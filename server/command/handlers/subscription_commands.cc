@@ -23,7 +23,7 @@ std::size_t CountSubscriptions(const Client& client) {
   return client.subscriptions == nullptr ? 0 : client.subscriptions->size();
 }
 
-// The count that a confirmation shows: as in Redis, shard channels are counted separately.
+// Returns the count that a confirmation shows: as in Redis, shard channels are counted separately.
 std::int64_t CountConfirmed(const Client& client, ChannelKind kind) {
   if (client.subscriptions == nullptr) return 0;
   const std::size_t shard = client.subscriptions->of(ChannelKind::kShard).size();
@@ -44,7 +44,7 @@ void Confirm(Invocation& call, ChannelKind kind, std::string_view word,
   call.reply.Integer(CountConfirmed(call.client, kind));
 }
 
-// The error for a name that is too long; empty: it is not.
+// Returns the error for a name that is too long; empty if it is not.
 std::string DescribeLongName(ChannelKind kind, std::string_view name) {
   if (kind == ChannelKind::kPattern) return DescribeLongGlob("PSUBSCRIBE", name);
   if (name.size() <= Channels::kNameBytesMax) return "";
@@ -84,7 +84,7 @@ bool MayAddPatterns(Invocation& call, std::span<const std::string_view> patterns
   return false;
 }
 
-// Returns false after sending an error; nothing has changed then.
+// Returns false after sending an error; in that case, nothing has changed.
 bool HaveRoom(Invocation& call, ChannelKind kind, std::span<const std::string_view> names) {
   for (const std::string_view name : names) {
     const std::string mistake = DescribeLongName(kind, name);
@@ -182,7 +182,7 @@ void Publish(Invocation& call) {
   call.reply.Integer(static_cast<std::int64_t>(receivers));
 }
 
-// The server publishes nothing on shard channels, so no name is reserved there.
+// The server publishes nothing on shard channels, so their names are not reserved.
 void SPublish(Invocation& call) {
   const std::string_view channel = call.arguments[1];
   Channels& channels = call.server.channels;

@@ -17,7 +17,7 @@ namespace {
 
 using protocol::ErrorCode;
 
-// The client's transaction; begins one if there is none.
+// Returns the client's transaction; begins one if there is none.
 Transaction& TransactionOf(Client& client) {
   if (client.transaction == nullptr) client.transaction = std::make_unique<Transaction>();
   return *client.transaction;
@@ -45,9 +45,10 @@ bool HasAnyChanged(Invocation& call, Transaction& transaction) {
   });
 }
 
-// Why the server would refuse one of the requests in its present state, as the text of an error;
-// empty: it would not. In that case all are executed, even if memory becomes short in between: the
-// size of a transaction bounds the memory that it may take.
+// Returns the text of the error with which the server would refuse one of the requests in its
+// present state; empty if it would refuse none. In the latter case all are executed, even if memory
+// becomes short in between: the limit on the size of a transaction also bounds the memory that it
+// may take.
 std::string WhyNotNow(Invocation& call, const Transaction& transaction) {
   call.server.availability.LookAtMemory(call.now);
   std::string line;

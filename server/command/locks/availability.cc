@@ -10,7 +10,7 @@ using protocol::ErrorCode;
 
 namespace {
 
-// The flags of the commands that are refused at this level of service.
+// Returns the flags of the commands that are refused at this level of service.
 constexpr std::uint32_t FlagsWithout(Service service) {
   switch (service) {
     case Service::kFull:

@@ -1,5 +1,5 @@
-// What the server refuses at present: while it loads, when its disk is nearly full or has failed,
-// and while memory is short.
+// What the server refuses at the moment: while it loads, when its disk is nearly full or has
+// failed, when this node of a fleet does not lead, and while memory is short.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace fairlock::command {
 
-// What the server can do at present.
+// What the server can do at the moment.
 enum class Service : std::uint8_t {
   kFull,
-  kLoading,       // locks are read from the disk
+  kLoading,       // locks are being read from the disk
   kShortOfSpace,  // the disk is nearly full: new locks are refused
   kClusterDown,   // this node does not lead, or cannot be sure that it does
   kFailed         // the disk has failed: all changes are refused
@@ -31,17 +31,17 @@ class Availability {
   // 0: no bound.
   void BoundMemory(std::uint64_t bytes_max, engine::TimeMs now);
   const MemoryBound& memory() const { return memory_; }
-  // Called before requests that may take memory are executed.
+  // Must be called before requests that may take memory are executed.
   void LookAtMemory(engine::TimeMs now) {
     if (memory_.is_on() && memory_.Look(now)) ReactToMemory();
   }
 
-  // Returns true after sending an error, if commands with these flags are refused now.
+  // If commands with these flags are refused now, sends an error and returns true.
   bool RefusesNow(std::uint32_t flags, protocol::ReplyWriter& reply) const;
-  // Like RefusesNow, but for commands to be executed later in a transaction: also refuses those
+  // Like RefusesNow, but for commands that a transaction will execute later: also refuses commands
   // that may take locks.
   bool RefusesQueued(std::uint32_t flags, protocol::ReplyWriter& reply) const;
-  // Whether new locks are accepted; if not, RefuseLock sends the error that says why.
+  // Whether new locks are accepted. If not, RefuseLock sends an error that says why.
   bool takes_locks() const { return service_ == Service::kFull && !memory_.is_short(); }
   void RefuseLock(protocol::ReplyWriter& reply) const;
   void RefuseForMemory(protocol::ReplyWriter& reply) const;
@@ -54,7 +54,8 @@ class Availability {
   CommandLog& log_;
   MemoryBound memory_;
   Service service_ = Service::kFull;
-  std::uint32_t refused_flags_ = 0;  // of commands refused by service level or memory bound
+  // flags of commands that the service level or the memory bound refuses
+  std::uint32_t refused_flags_ = 0;
 };
 
 }  // namespace fairlock::command

@@ -1,4 +1,4 @@
-// A lock event as the JSON object that channels carry.
+// Writes a lock event as the JSON object that channels carry.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,21 @@ struct LockMessage {
   engine::DurationMs waited_ms = 0;
   engine::DurationMs held_ms = 0;
   std::string_view reason = {};                 // empty: none
-  std::span<const std::string_view> keys = {};  // for the outcome of MLOCK: all keys
+  std::span<const std::string_view> keys = {};  // for the outcome of an MLOCK: all of its keys
 };
 
-// The name of the event kind in messages.
+// Returns the name of the event kind in messages.
 std::string_view EventName(engine::EventKind kind);
 
-// Why the event happened; empty: the kind needs no reason.
+// Returns why the event happened; empty if the kind needs no reason.
 std::string_view EventReason(engine::EventKind kind, engine::DenialReason reason);
 
 // {"event":"granted","db":0,"key":"k","owner":"o","token":7,"at":1700000000123,"waited_ms":0,
 // "held_ms":0,"reason":null}
 //
-// If a key or owner is not UTF-8, invalid bytes are replaced by U+FFFD, and an additional last
-// field "key_base64" or "owner_base64" has the exact bytes. For MLOCK there is also a list "keys",
-// and "keys_base64" if one of them is not UTF-8.
+// If a key or owner is not UTF-8, invalid bytes are replaced by U+FFFD, and an additional field
+// "key_base64" or "owner_base64" at the end has the exact bytes. For MLOCK there is also a list
+// "keys", and a list "keys_base64" if one of the keys is not UTF-8.
 void AppendLockMessage(std::string& out, const LockMessage& message);
 
 }  // namespace fairlock::command

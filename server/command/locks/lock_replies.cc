@@ -31,7 +31,7 @@ void CountField(protocol::ReplyWriter& reply, std::string_view name, std::uint64
   IntegerField(reply, name, static_cast<std::int64_t>(count));
 }
 
-// The four fields that identify the client.
+// The number of fields that identify the client.
 constexpr std::size_t kClientFields = 4;
 
 void WriteClient(protocol::ReplyWriter& reply, const engine::ClientIdentity& client) {

@@ -1,4 +1,4 @@
-// How replies show locks, holders and places.
+// Writes locks, holders and places into replies.
 #pragma once
 
 #include <string_view>
@@ -23,14 +23,15 @@ struct ExplainedOutcome {
   engine::Token token = 0;
 };
 
-// The explained request. If it has several keys, the map is about one of them and names it.
+// The explained request. If it has several keys, the map is about one of them and includes that
+// key.
 struct ExplainedRequest {
   engine::KeyName key;
   std::string_view owner;
   bool names_key = false;
 };
 
-// Writes the map with which LOCK ... EXPLAIN replies.
+// Writes the map that LOCK ... EXPLAIN replies with.
 void WriteExplanation(protocol::ReplyWriter& reply, Locks& locks, const UnixTime& unix_time,
                       const ExplainedRequest& request, const ExplainedOutcome& outcome,
                       engine::TimeMs now);

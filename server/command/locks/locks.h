@@ -1,4 +1,4 @@
-// The lock engine, its effects that have not been delivered yet, and the listeners to its events.
+// The lock engine, the effects that have not been delivered yet, and the listeners to its events.
 #pragma once
 
 #include "server/engine/api/effects.h"
@@ -15,11 +15,11 @@ class Locks {
   engine::LockEngine& engine() { return engine_; }
   const engine::LockEngine& engine() const { return engine_; }
   engine::Effects& effects() { return effects_; }
-  // The time and the effects, which must be passed to each call of the engine.
+  // Returns the time and the effects, which must be passed to each call of the engine.
   engine::Step StepAt(engine::TimeMs now) { return {now, effects_}; }
 
-  // The sink gets every event until it is dropped. Without a sink the engine creates no events, so
-  // they cost nothing.
+  // The sink gets every event until it is dropped. While there is no sink, the engine creates no
+  // events, so they cost nothing.
   void AddEventSink(engine::EventSink& sink) {
     events_.Add(sink);
     engine_.set_event_sink(events_.entrance());

@@ -1,4 +1,4 @@
-// A name that clients are subscribed to.
+// A name to which clients are subscribed.
 #pragma once
 
 #include <boost/unordered/unordered_flat_set.hpp>
@@ -11,9 +11,9 @@ namespace fairlock::command {
 
 class Client;
 
-// Has one kind and at least one subscriber.
+// Every channel has one kind and at least one subscriber.
 struct Channel {
-  std::string_view name;                     // a view of its key in the map
+  std::string_view name;                     // a view of the channel's key in the map
   std::unique_ptr<const engine::Glob> glob;  // null: not a pattern
   boost::unordered_flat_set<Client*> subscribers;
 };

@@ -111,8 +111,8 @@ void Channels::VisitPatternsOf(std::string_view channel,
   const std::size_t head_bytes_min = is_hidden ? kLockChannelPrefix.size() : 0;
   std::uint64_t compared = 0;
   patterns_.VisitMatches(channel, head_bytes_min, compared, [&](const Channel& pattern) {
-    // The head has its escapes removed: a pattern with a backslash in the prefix does not literally
-    // begin with it.
+    // Comparing heads is not enough, because escapes are removed from a head: a pattern with a
+    // backslash in the prefix does not literally begin with the prefix.
     if (is_hidden && !pattern.name.starts_with(kLockChannelPrefix)) return true;
     return visit(pattern);
   });
@@ -179,7 +179,8 @@ void Channels::PublishDeferred() {
   if (deferred_bytes_ > kDeferredBytesMax) CloseCostliest();
 }
 
-// Such a client is treated like a subscriber that does not read its messages.
+// A client whose patterns cost too much is treated like a subscriber that does not read its
+// messages.
 void Channels::CloseCostliest() {
   Client* costliest = nullptr;
   const auto cost_of = [](const Client& client) { return client.subscriptions->pattern_cost; };
@@ -236,7 +237,7 @@ void Channels::PublishWaiting(std::vector<DeliveredGrant>& undelivered) {
     begin += size;
   }
   waiting_.clear();
-  // Memory retained after a turn; more is freed after a step with many events.
+  // The memory that is retained after a turn. If a step with many events needed more, it is freed.
   constexpr std::size_t kBytesKept = 64 * 1024;
   if (waiting_bytes_.capacity() > kBytesKept) {
     std::string().swap(waiting_bytes_);

@@ -23,13 +23,13 @@ namespace fairlock::command {
 
 class Client;
 
-// Names with this prefix are reserved for the server, which publishes lock events there.
+// Names with this prefix are reserved for the server, which publishes lock events on them.
 inline constexpr std::string_view kOwnChannelPrefix = "__";
-// The prefix of the channels with lock events in our own format, which Redis does not have.
+// The prefix of the channels that carry lock events in our own format, which Redis does not have.
 inline constexpr std::string_view kLockChannelPrefix = "__lock@";
 
-// Notified when a name gets its first subscriber, and when it loses its last one. Loop-confined;
-// must not subscribe or unsubscribe clients.
+// Notified when a name gets its first subscriber, and when it loses its last one. Must not
+// subscribe or unsubscribe clients. Loop-confined.
 class ChannelObserver {
  public:
   virtual void NoticeFirstSubscriber(std::string_view name, ChannelKind kind) = 0;
@@ -39,63 +39,64 @@ class ChannelObserver {
   ~ChannelObserver() = default;
 };
 
-// Exact channels are found by name; only those patterns are tried whose literal beginning is also
-// that of the channel. A message is written to the outputs of its current subscribers, once for
-// each of their names that matches, and is not stored.
+// Exact channels are found by name. Of the patterns, only those are tried whose literal beginning
+// is also a beginning of the channel's name. A message is written to the outputs of its current
+// subscribers, once for each of their names that matches, and is not stored.
 //
-// Messages that the server itself publishes in a turn are matched against patterns only up to
-// kMatchingPerTurn; the rest is deferred to later turns, in order, so that neither many events nor
+// In one turn, messages that the server itself publishes are matched against patterns only up to
+// kMatchingPerTurn. The rest is deferred to later turns, in order, so that neither many events nor
 // costly patterns can make a turn long.
 //
-// Loop-confined. Subscribing and unsubscribing are O(log patterns); publishing is O(patterns with
-// the channel's beginning + receivers).
+// Loop-confined. Subscribing and unsubscribing are O(log patterns). Publishing is O(patterns that
+// share the channel's beginning + receivers).
 class Channels {
  public:
-  // For the name of a channel; a pattern is a glob, which has its own bound.
+  // Limits the name of a channel. A pattern is a glob, which has a limit of its own.
   static constexpr std::size_t kNameBytesMax = 4096;
-  // For all patterns of one connection together.
+  // Limits all patterns of one connection together.
   static constexpr std::size_t kPatternBytesMax = 512 * 1024;
-  // The maximum that one connection's patterns, and those of all connections, may cost per message,
-  // in bytes compared.
+  // The maximum cost per message, in bytes compared, of one connection's patterns and of the
+  // patterns of all connections.
   static constexpr std::uint64_t kPatternCostMax = 1'000'000;
   static constexpr std::uint64_t kAllPatternsCostMax = 4 * kPatternCostMax;
-  // Bytes compared for the server's messages in one turn; the last message may exceed it.
+  // The maximum number of bytes compared for the server's messages in one turn. The last message
+  // may exceed it.
   static constexpr std::uint64_t kMatchingPerTurn = 2'000'000;
-  // When deferred messages take more memory, the connection with the costliest patterns is closed.
+  // If deferred messages take more memory, the connection with the costliest patterns is closed.
   static constexpr std::size_t kDeferredBytesMax = 64 * 1024 * 1024;
 
   Channels(std::uint64_t hash_seed, MatchingMeter& meter);
 
-  // False: the client was already subscribed.
+  // Returns false if the client was already subscribed.
   bool Subscribe(Client& client, ChannelKind kind, std::string_view name);
   bool IsSubscribed(Client& client, ChannelKind kind, std::string_view name) const;
-  // False: the client was not subscribed.
+  // Returns false if the client was not subscribed.
   bool Unsubscribe(Client& client, ChannelKind kind, std::string_view name);
   void UnsubscribeFromAll(Client& client);
 
-  // Returns the number of receivers; a client that is subscribed by two names counts twice.
+  // Returns the number of receivers. A client that is subscribed by two names counts twice.
   std::size_t Publish(std::string_view channel, std::string_view message);
   // Publishes on a shard channel, to the subscribers of that name.
   std::size_t PublishToShard(std::string_view channel, std::string_view message);
-  // Publishes when PublishWaiting is called: after the replies to the requests that caused the
-  // message. Copies both arguments. A message about a grant delivers it to every client that is
-  // subscribed to the channel by name.
+  // Publishes the message when PublishWaiting is called, i.e. after the replies to the requests
+  // that caused it. Copies both arguments. A message about a grant delivers that grant to every
+  // client that is subscribed to the channel by name.
   void PublishLater(std::string_view channel, std::string_view message,
                     const DeliveredGrant& grant = {});
   void PublishToShardLater(std::string_view channel, std::string_view message);
   bool has_waiting() const { return !waiting_.empty(); }
-  // Adds the grants whose messages had no receiver to `undelivered`.
+  // Publishes them, and adds the grants whose messages had no receiver to `undelivered`.
   void PublishWaiting(std::vector<DeliveredGrant>& undelivered);
-  // Called when a turn begins: matches as many deferred messages as fit into the turn.
+  // Must be called when a turn begins: matches as many deferred messages as fit into the turn.
   void PublishDeferred();
   bool has_deferred() const { return !deferred_.empty(); }
 
-  // How many subscriptions would receive a message on that channel.
+  // Returns how many subscriptions would receive a message on that channel.
   std::size_t CountReceivers(std::string_view channel);
-  // Whether a message that the server publishes on that channel would have a receiver; also true if
-  // finding out would take too long in this turn.
+  // Whether a message that the server publishes on that channel would have a receiver. Also returns
+  // true if finding out would take too long in this turn.
   bool MayHaveListener(std::string_view channel);
-  // Not counting subscribers by pattern. REQUIRES: not kPattern.
+  // Does not count clients that are subscribed by a pattern. REQUIRES: not kPattern.
   std::size_t CountSubscribers(std::string_view channel,
                                ChannelKind kind = ChannelKind::kExact) const;
   // Stops when `visit` returns false.
@@ -103,10 +104,10 @@ class Channels {
   // How many names of that kind have subscribers.
   std::size_t CountNames(ChannelKind kind) const { return NamesOf(kind).size(); }
 
-  // The maximum that all connections' patterns together cost per message.
+  // The maximum that the patterns of all connections together cost per message.
   std::uint64_t all_patterns_cost() const { return patterns_.cost_max(); }
 
-  // Observers outlive this object.
+  // Observers must outlive this object.
   void AddObserver(ChannelObserver& observer) { observers_.push_back(&observer); }
 
   // Whether every matching pattern also receives the messages on lock channels. If not, only
@@ -114,7 +115,7 @@ class Channels {
   // messages as from Redis.
   void set_lock_events_to_all_patterns(bool reaches) { lock_events_to_all_patterns_ = reaches; }
 
-  // The limit for each client, counting all kinds together.
+  // The limit for each client, on its subscriptions of all kinds together.
   std::size_t subscriptions_max() const { return subscriptions_max_; }
   void set_subscriptions_max(std::size_t count) { subscriptions_max_ = count; }
 
@@ -125,7 +126,7 @@ class Channels {
     std::size_t operator()(std::string_view name) const;
   };
   using Names = std::unordered_map<std::string, Channel, NameHash, std::equal_to<>>;
-  // Its bytes are in waiting_bytes_: the channel's, then the message's.
+  // The bytes are in waiting_bytes_: the channel's, followed by the message's.
   struct WaitingMessage {
     std::size_t channel_bytes;
     std::size_t message_bytes;
@@ -136,14 +137,14 @@ class Channels {
     std::string channel;
     std::string message;
   };
-  // One message encoded for both protocol versions, each on first use.
+  // One message in the encodings of both protocol versions. Each is made when it is first used.
   struct Encoding;
 
   Names& NamesOf(ChannelKind kind) { return names_[static_cast<std::size_t>(kind)]; }
   const Names& NamesOf(ChannelKind kind) const { return names_[static_cast<std::size_t>(kind)]; }
   void Remove(Client& client, ChannelKind kind, Channel& channel);
   // Visits the patterns whose subscribers get a message on that channel, until `visit` returns
-  // false. Charges the meter for the comparisons.
+  // false. Charges the meter for the bytes compared.
   void VisitPatternsOf(std::string_view channel,
                        const std::function<bool(const Channel& pattern)>& visit);
   std::size_t PublishByName(std::string_view channel, std::string_view message,
@@ -157,7 +158,7 @@ class Channels {
 
   MatchingMeter& meter_;
   std::array<Names, kChannelKinds> names_;
-  PatternList patterns_;  // the patterns in names_
+  PatternList patterns_;  // the patterns among names_
   std::deque<DeferredMessage> deferred_;
   std::size_t deferred_bytes_ = 0;
   std::uint64_t matched_in_turn_ = 0;

@@ -11,7 +11,8 @@ namespace fairlock::command {
 
 namespace {
 
-// Redis' name for an event, and the class that enables it; an empty name: Redis has none.
+// Redis' name for an event, and the class that enables the event. An empty name means that Redis
+// has no such event.
 struct KeyEvent {
   std::string_view word;
   KeyEventClasses classes = 0;
@@ -54,7 +55,7 @@ bool EventPublisher::MayBeOf(Family family, std::string_view name, ChannelKind k
   if (kind == ChannelKind::kShard) return false;
   const std::string_view prefix = kPrefixes[family];
   if (kind == ChannelKind::kExact) return name.starts_with(prefix);
-  // The literal beginning of a pattern.
+  // The literal beginning of the name, if it is a pattern.
   const std::string_view head = name.substr(0, name.find_first_of("*?[\\"));
   return head.substr(0, prefix.size()) == prefix.substr(0, head.size());
 }

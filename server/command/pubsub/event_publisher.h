@@ -18,8 +18,8 @@ class Locks;
 // __lock@<db>__:KEY carries one JSON object per event; __keyspace@<db>__:KEY and
 // __keyevent@<db>__:EVENT carry what Redis would publish.
 //
-// Listens to the engine only while a subscription may match one of these names, and builds a
-// message only for a channel that has a listener. Loop-confined.
+// Listens to the engine only while a subscription may match one of these names. Builds a message
+// only for a channel that has a listener. Loop-confined.
 class EventPublisher final : public engine::EventSink, public ChannelObserver {
  public:
   EventPublisher(Locks& locks, Channels& channels, const Clock& clock);
@@ -28,7 +28,7 @@ class EventPublisher final : public engine::EventSink, public ChannelObserver {
   void NoticeFirstSubscriber(std::string_view name, ChannelKind kind) override;
   void NoticeLastSubscriberGone(std::string_view name, ChannelKind kind) override;
 
-  // Which events the Redis channels carry.
+  // Selects the events that the Redis channels carry.
   void set_key_events(KeyEventClasses classes) { key_events_ = classes; }
   KeyEventClasses key_events() const { return key_events_; }
 
@@ -39,7 +39,8 @@ class EventPublisher final : public engine::EventSink, public ChannelObserver {
       kLockChannelPrefix, "__keyspace@", "__keyevent@"};
 
   static bool MayBeOf(Family family, std::string_view name, ChannelKind kind);
-  // Builds the name from the family, the database and `rest`; valid until the next call.
+  // Builds the name from the family, the database and `rest`. The result is valid until the next
+  // call.
   const std::string& NameChannel(Family family, std::uint8_t db, std::string_view rest);
   void PublishLockEvent(const engine::Event& event);
   void PublishKeyEvent(const engine::KeyName& key, std::string_view word, KeyEventClasses classes);
@@ -48,10 +49,10 @@ class EventPublisher final : public engine::EventSink, public ChannelObserver {
   Channels& channels_;
   const Clock& clock_;
   KeyEventClasses key_events_ = kToKeySpace | kToKeyEvent | kAllEvents;
-  // Subscribed names that are, or may match, a channel of that family.
+  // How many subscribed names are, or may match, a channel of each family.
   std::array<std::size_t, kFamilies> listeners_{};
-  std::string channel_;  // scratch
-  std::string message_;  // scratch
+  std::string channel_;  // scratch space
+  std::string message_;  // scratch space
 };
 
 }  // namespace fairlock::command

@@ -45,7 +45,7 @@ std::optional<KeyEventClasses> ParseKeyEventClasses(std::string_view letters) {
 
 std::string FormatKeyEventClasses(KeyEventClasses classes) {
   std::string letters;
-  // After A, only the letters that it does not include are shown; as in Redis, n is omitted then.
+  // After A, only the letters that A does not include are shown. As in Redis, n is then left out.
   const bool has_all = (classes & kAllEvents) == kAllEvents;
   KeyEventClasses left = has_all ? classes & ~kNewKeyEvents : classes;
   for (const ClassLetter& row : kClassLetters) {

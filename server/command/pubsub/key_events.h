@@ -1,4 +1,4 @@
-// The events that Redis publishes on key space channels, and the letters that select them.
+// The events that Redis publishes on key space channels, and the letters that select these events.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace fairlock::command {
 
 // The value of `notify-keyspace-events`, one bit per letter. Redis has more kinds of events than
-// locks have; their letters are stored and shown without effect.
+// locks have. The letters of the other kinds are stored and shown, but have no effect.
 using KeyEventClasses = std::uint32_t;
 
 inline constexpr KeyEventClasses kGenericEvents = 1U << 0;     // g: del, expire
@@ -31,7 +31,7 @@ inline constexpr KeyEventClasses kKeyEventClassesMax = (1U << 14) - 1;
 
 // Returns nullopt if there is an unknown letter.
 std::optional<KeyEventClasses> ParseKeyEventClasses(std::string_view letters);
-// The letters in the order in which Redis shows them.
+// Returns the letters in the order in which Redis shows them.
 std::string FormatKeyEventClasses(KeyEventClasses classes);
 
 }  // namespace fairlock::command

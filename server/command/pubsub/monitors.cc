@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kHidden = "(redacted)";
 
-// Finds arguments that are user names or passwords and must not be shown; called for each argument
-// in turn.
+// Finds arguments that must not be shown because they are user names or passwords. Called for each
+// argument in turn.
 class Secrets {
  public:
   explicit Secrets(const CommandSpec& spec)
@@ -32,7 +32,7 @@ class Secrets {
   }
 
  private:
-  static constexpr std::size_t kFirstOption = 2;  // The first argument after HELLO and the version.
+  static constexpr std::size_t kFirstOption = 2;  // the first argument after HELLO and the version
 
   const bool is_auth_;
   const bool is_hello_;
@@ -65,7 +65,7 @@ void AppendAddress(std::string& out, std::string_view peer) {
     out += peer;
     return;
   }
-  // "/path/of/socket:0": the number has no meaning.
+  // The peer is "/path/of/socket:0", whose number has no meaning.
   out.append("unix:").append(peer.substr(0, peer.rfind(':')));
 }
 

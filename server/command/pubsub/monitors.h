@@ -1,4 +1,4 @@
-// Connections that see every request as it is executed.
+// Connections that are shown every request as it is executed.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace fairlock::command {
 
 class Client;
 
-// One line per request, in the format of Redis and encoded once for all monitors:
+// Writes one line per request, in the format of Redis and encoded once for all monitors:
 //
 // +1700000000.123456 [0 127.0.0.1:50312] "LOCK" "order:42" "worker-1"
 // +1700000000.123456 [0 lua] "DEL" "order:42"
@@ -27,15 +27,16 @@ class Monitors {
   bool empty() const { return monitors_.empty(); }
   // REQUIRES: the client is not a monitor.
   void Add(Client& client);
-  // No effect if the client is not a monitor.
+  // Does nothing if the client is not a monitor.
   void Remove(Client& client);
-  // `from`, or one of its scripts, has just executed the request, or begins a script with it.
+  // Called when `from`, or one of its scripts, has just executed the request, or begins a script
+  // with it.
   void Show(const Client& from, const CommandSpec& spec, const protocol::Arguments& arguments,
             Origin origin, std::int64_t unix_us);
 
  private:
   std::vector<Client*> monitors_;
-  std::string line_;  // scratch
+  std::string line_;  // scratch space
 };
 
 }  // namespace fairlock::command

@@ -1,4 +1,4 @@
-// Announces outcomes of requests and losses of holds on the channels of NOTIFY.
+// Announces the outcomes of requests and the losses of holds on the channels of NOTIFY.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ class Clock;
 class Locks;
 
 // Makes messages from the engine's notices, and tells the engine which of its channels have a
-// subscriber. Only SUBSCRIBE counts, because a client that listens by a pattern does not wait for
-// that lock. Loop-confined.
+// subscriber. Only SUBSCRIBE counts, because a client that listens by a pattern is not waiting for
+// one particular lock. Loop-confined.
 class Notifier final : public engine::NoticeSink, public ChannelObserver {
  public:
   Notifier(Locks& locks, Channels& channels, const Clock& clock);
@@ -25,7 +25,7 @@ class Notifier final : public engine::NoticeSink, public ChannelObserver {
   void NoticeFirstSubscriber(std::string_view name, ChannelKind kind) override;
   void NoticeLastSubscriberGone(std::string_view name, ChannelKind kind) override;
 
-  // Channels that the engine knows have gained their first or lost their last subscriber.
+  // Whether channels that the engine knows have gained their first or lost their last subscriber.
   bool has_changes() const { return !changed_.empty(); }
   void FollowSubscribers(engine::TimeMs now);
 
@@ -36,7 +36,7 @@ class Notifier final : public engine::NoticeSink, public ChannelObserver {
   Channels& channels_;
   const Clock& clock_;
   std::vector<std::string> changed_;
-  std::string message_;  // scratch
+  std::string message_;  // scratch space
 };
 
 }  // namespace fairlock::command

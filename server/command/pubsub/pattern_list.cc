@@ -11,7 +11,7 @@ namespace fairlock::command {
 
 namespace {
 
-// The longest channel of a key: "__keyspace@15__:" and the longest key.
+// The maximum length of the channel of a key: "__keyspace@15__:" and the longest possible key.
 constexpr std::size_t kOwnChannelBytesMax = 16 + engine::kKeyBytesMax;
 // Visiting a pattern costs as much as comparing this many bytes.
 constexpr std::uint64_t kVisitCost = 16;
@@ -22,7 +22,7 @@ std::size_t SharedBytes(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-// Excludes the head, because a pattern is visited only if its head matches.
+// Does not count the head, because a pattern is visited only if its head matches.
 std::uint64_t PatternList::CostOf(const engine::Glob& glob) {
   return kVisitCost + glob.CostMax(kOwnChannelBytesMax) - glob.head().size();
 }
@@ -46,8 +46,8 @@ void PatternList::Remove(const Channel& pattern) {
 void PatternList::VisitMatches(std::string_view channel, std::size_t head_bytes_min,
                                std::uint64_t& compared,
                                const std::function<bool(const Channel& pattern)>& visit) const {
-  // Visits all heads that are prefixes of the channel, the longest first. A head sorts directly
-  // after its own prefixes, apart from heads in between that are not prefixes of the channel.
+  // Visits all heads that are prefixes of the channel, longest first. A head sorts directly after
+  // its own prefixes, apart from heads that are not prefixes of the channel.
   std::string_view rest = channel;
   auto at = by_head_.upper_bound(rest);
   while (at != by_head_.begin() && rest.size() >= head_bytes_min) {

@@ -15,26 +15,26 @@ namespace fairlock::command {
 struct Channel;
 
 // A message is matched only against patterns whose literal beginning (head) is a prefix of its
-// channel: a million patterns for other keys do not make a message more expensive.
+// channel. So a million patterns for other keys do not make a message more expensive.
 //
 // Invariant: cost_max() is the sum of CostOf over all patterns. Loop-confined.
 class PatternList {
  public:
-  // The maximum number of bytes compared when the glob is matched against the longest channel of a
-  // lock.
+  // Returns the maximum number of bytes compared when the glob is matched against the longest
+  // possible name of a lock's channel.
   static std::uint64_t CostOf(const engine::Glob& glob);
 
-  // REQUIRES: the channel is a pattern, and not in the list (Remove: in the list). Its address is
-  // kept.
+  // REQUIRES: the channel is a pattern. For Add it must not be in the list, for Remove it must be.
+  // The list keeps its address.
   void Add(const Channel& pattern);
   void Remove(const Channel& pattern);
 
-  // Visits the matching patterns with a literal beginning of at least `head_bytes_min` bytes, until
-  // `visit` returns false; adds the number of bytes compared to `compared`.
+  // Visits the matching patterns whose literal beginning has at least `head_bytes_min` bytes, until
+  // `visit` returns false. Adds the number of bytes compared to `compared`.
   void VisitMatches(std::string_view channel, std::size_t head_bytes_min, std::uint64_t& compared,
                     const std::function<bool(const Channel& pattern)>& visit) const;
   bool empty() const { return by_head_.empty(); }
-  // The maximum cost of a message.
+  // The maximum that matching one message costs.
   std::uint64_t cost_max() const { return cost_max_; }
 
  private:

@@ -9,8 +9,8 @@ namespace {
 
 const auto& AcquireScripts() {
   static const std::array scripts = {
-      script::ParseDigest("e5a322e2634ef59a516e8ea150cb085afafee684"),  // redlock 4.2
-      script::ParseDigest("96da70f7716f27d278a5218544df37fd8b0a5e4c"),  // redlock 5.0
+      script::ParseDigest("e5a322e2634ef59a516e8ea150cb085afafee684"),  // of redlock 4.2
+      script::ParseDigest("96da70f7716f27d278a5218544df37fd8b0a5e4c"),  // of redlock 5.0
   };
   return scripts;
 }

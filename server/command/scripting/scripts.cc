@@ -18,7 +18,7 @@ namespace fairlock::command {
 void Scripts::Run(script::Script& script, const RunOptions& options, Invocation& call) {
   client_ = &call.client;
   now_ = call.now;
-  // SELECT in a script lasts only until the script ends.
+  // A SELECT in a script applies only until the script ends.
   const std::uint8_t database = client_->profile.database;
   parts_.delivery.BeginStep(now_);
   if (TakesPlace(script, options)) {
@@ -39,13 +39,15 @@ void Scripts::Run(script::Script& script, const RunOptions& options, Invocation&
 
 bool Scripts::TakesPlace(const script::Script& script, const RunOptions& options) const {
   const bool is_one_lock = options.keys.size() == 1 && options.arguments.size() == 2;
-  // Errors about the value or the lease come from the script itself, in its own wording.
+  // If the value or the lease is invalid, the script itself must run, because it replies with an
+  // error in its own wording.
   const auto lease_ms = is_one_lock ? ParseInteger(options.arguments[1]) : std::nullopt;
   return lease_ms && *lease_ms > 0 && !options.is_read_only &&
          parts_.locks.engine().KeepOfValues(options.keys[0]) > 0 && AsksByExists(script.digest);
 }
 
-// Replies as the script would: with the number of locks taken. False: the reply is an error.
+// Replies as the script would, with the number of locks taken. Returns false if the reply is an
+// error.
 bool Scripts::AcquireByValue(const RunOptions& options, protocol::RespVersion version) {
   const std::array<std::string_view, 6> set = {"SET", options.keys[0],      options.arguments[0],
                                                "PX",  options.arguments[1], "NX"};

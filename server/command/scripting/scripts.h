@@ -1,4 +1,4 @@
-// The scripts of clients, run on the command table.
+// Runs the scripts of clients on the command table.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct Environment;
 struct Invocation;
 struct Statistics;
 
-// A script acts with the rights and in the name of its client, as one step: hand-overs, replies to
-// other clients and messages come only after it has ended. Loop-confined.
+// A script acts in the name and with the rights of its client, as one step: hand-overs, replies to
+// other clients and messages come only after the script has ended. Loop-confined.
 class Scripts final : private script::Host {
  public:
   struct Parts {
@@ -33,7 +33,7 @@ class Scripts final : private script::Host {
     EffectDelivery& delivery;
     Locks& locks;
     Statistics& statistics;
-    const Environment& environment;  // provides the clock and the log
+    const Environment& environment;  // for its clock and its log
   };
 
   explicit Scripts(const Parts& parts) : parts_(parts) {}
@@ -50,7 +50,8 @@ class Scripts final : private script::Host {
   script::Interpreter& interpreter() { return interpreter_; }
 
  private:
-  // Whether the script requests one lock as SET NX does, where such a request may take a place.
+  // Whether the script requests one lock as SET NX does, and that request may take a place in the
+  // queue.
   bool TakesPlace(const script::Script& script, const RunOptions& options) const;
   bool AcquireByValue(const RunOptions& options, protocol::RespVersion version);
   void Execute(const script::CommandCall& call, std::string& reply) override;

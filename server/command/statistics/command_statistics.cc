@@ -36,7 +36,7 @@ std::uint64_t CommandStatistics::ErrorsOf(std::string_view word) const {
 
 void CommandStatistics::TurnToAnother(std::size_t row) {
   const std::uint64_t now = clock_.Ticks();
-  // The tick counters of two processors may differ slightly.
+  // Checked because the tick counters of two processors may differ slightly.
   if (timed_row_ != CommandTable::kNone && now > timed_since_) {
     commands_[timed_row_].ticks += now - timed_since_;
   }

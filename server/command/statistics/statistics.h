@@ -11,7 +11,7 @@
 
 namespace fairlock::command {
 
-// Members marked "transport" are counted by the socket code, the others by the commands.
+// Members marked "transport" are counted by the socket code, all others by the commands.
 struct ServerCounters {
   std::uint64_t connections_received = 0;
   std::uint64_t connections_rejected = 0;  // transport
@@ -34,8 +34,8 @@ struct ServerCounters {
 // Current values, which a reset of the counters does not change.
 struct ServerGauges {
   std::uint64_t waiting_clients = 0;
-  std::uint64_t unread_reply_bytes = 0;      // transport: memory of replies
-  std::uint64_t unexecuted_input_bytes = 0;  // transport: memory of input
+  std::uint64_t unread_reply_bytes = 0;      // transport: memory that unread replies take
+  std::uint64_t unexecuted_input_bytes = 0;  // transport: memory that unexecuted input takes
   std::uint64_t http_clients = 0;            // transport: clients connected over HTTP
 };
 

@@ -1,4 +1,4 @@
-// Reads the arguments of a request from left to right; remembers the first error.
+// Reads the arguments of a request from left to right, and remembers the first error.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace fairlock::command {
 
-// After the first error every read returns a harmless value, so a handler reads everything it
-// needs and checks once at the end:
+// After the first error, every read returns a harmless value. So a handler reads everything that it
+// needs, and checks for errors once at the end:
 //
 //   ArgumentReader arguments(call.arguments);
 //   const auto key = arguments.Key(db);
@@ -32,45 +32,45 @@ class ArgumentReader {
   std::string_view Next(std::string_view name);
   std::string_view Peek() const { return arguments_[next_]; }
 
-  // Reads a key in the database of `known`. The hash in `known` is that of this key, or 0.
+  // Reads a key in the database of `known`. The hash in `known` must be that of this key, or 0.
   engine::KeyName Key(const engine::KeyName& known);
   std::string_view Owner(std::string_view name);
   std::int64_t Integer(std::string_view name, std::int64_t min, std::int64_t max);
   engine::Token Token(std::string_view name);
-  // A whole number of seconds or milliseconds, as after EX and PX: 1 ms to 365 days.
+  // A whole number of seconds or milliseconds, as given after EX and PX: 1 ms to 365 days.
   engine::DurationMs LeaseSeconds();
   engine::DurationMs LeaseMilliseconds();
-  // A number with one of kDurationUnits, or a number of milliseconds; FOREVER where allowed.
+  // A number with one of kDurationUnits, or a number of milliseconds; FOREVER if it is allowed.
   engine::DurationMs Duration(std::string_view name);
-  // Like Duration, but a duration above `max_ms` is an error. `setting`, if given, is the name of
-  // the setting that determines `max_ms`.
+  // Like Duration, but a duration above `max_ms` is an error. If `setting` is given, it names the
+  // setting that determines `max_ms`.
   engine::DurationMs DurationUpTo(std::string_view name, engine::DurationMs max_ms,
                                   std::string_view setting = {});
   engine::DurationMs DurationOrForever(std::string_view name);
-  // Unix milliseconds, or an age before `now`: a number with one of kDurationUnits.
+  // A time in Unix milliseconds, or an age before `now`: a number with one of kDurationUnits.
   engine::TimeMs Moment(std::string_view name, engine::TimeMs now, std::int64_t unix_now_ms);
   std::string_view Meta();
   std::string_view Label();
-  // The value of REASON, a text that people read.
+  // The value of REASON, a text for people to read.
   std::string_view Reason();
   // A glob that is the value of the named option; it may be empty.
   engine::Glob PatternOf(std::string_view name);
-  // A glob of keys, as written; not empty.
+  // A glob for keys, as it was written; not empty.
   std::string_view Pattern();
 
   // Takes the next argument if it is the given word. Words are case-insensitive.
   bool Take(std::string_view option);
   // Like Take, but a repeated option is an error. `seen` has one bit per option already taken.
   bool TakeOnce(std::string_view option, std::uint32_t bit, std::uint32_t& seen);
-  // The next argument is none of the options listed in `allowed`: "EX, PX or TOKEN". `hint`, if
-  // given, says what to do instead; otherwise the nearest option is suggested.
+  // Fails because the next argument is none of the options listed in `allowed`: "EX, PX or TOKEN".
+  // `hint`, if given, says what to do instead; otherwise the nearest option is suggested.
   void FailUnknownOption(std::string_view allowed, std::string_view hint = {});
   void Fail(std::string text);
 
   bool failed() const { return failed_; }
-  // The first duration without a unit that looks like seconds.
+  // The first duration that has no unit and looks like seconds.
   const BareDuration& bare_duration() const { return bare_duration_; }
-  // True: no error, and no argument is left. Otherwise an error has been sent.
+  // Returns true if there was no error and no argument is left. Otherwise sends an error.
   bool Finish(protocol::ReplyWriter& reply);
 
  private:
@@ -81,10 +81,10 @@ class ArgumentReader {
                  std::string_view allowed);
   std::int64_t Number(std::string_view name, std::int64_t min, std::int64_t max,
                       std::string_view kind, std::string_view remark);
-  // A value of `min` to `max` bytes.
+  // Reads a value of `min` to `max` bytes.
   std::string_view Bytes(std::string_view name, std::size_t min, std::size_t max);
   engine::DurationMs ReadDuration(std::string_view name, bool may_be_forever);
-  // The command's name, including that of the subcommand.
+  // Returns the command's name, including that of the subcommand.
   std::string CommandName() const;
 
   const protocol::Arguments& arguments_;

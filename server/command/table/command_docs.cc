@@ -12,7 +12,7 @@ namespace fairlock::command {
 namespace {
 
 struct FlagName {
-  std::uint32_t flags;  // the category contains commands with any of these flags
+  std::uint32_t flags;  // the category contains the commands that have any of these flags
   std::string_view name;
 };
 
@@ -81,7 +81,7 @@ std::vector<std::string_view> WordsOf(KeyEffect effect, bool writes) {
   return {"RO", "access"};
 }
 
-// The key positions in the form that Redis has used since 7.0.
+// Writes the key positions in the form that Redis has used since 7.0.
 void WriteKeySpecs(protocol::ReplyWriter& reply, const CommandSpec& spec) {
   if (spec.keys.first == 0) return reply.SetHeader(0);
   reply.SetHeader(1);
@@ -180,7 +180,7 @@ void WriteKeyFlags(protocol::ReplyWriter& reply, const CommandSpec& spec,
                    std::span<const std::string_view> request) {
   KeyEffect effect = spec.keys.effect;
   if (effect == KeyEffect::kOverwriteUnlessGet) {
-    // The search begins after the key and the value, because the value may be that word.
+    // The search begins after the key and the value, because the value may be the word GET.
     const bool gets = std::ranges::any_of(
         request.subspan(3), [](std::string_view word) { return EqualsIgnoreCase(word, "GET"); });
     effect = gets ? KeyEffect::kDefault : KeyEffect::kOverwrite;

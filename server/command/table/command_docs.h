@@ -1,4 +1,4 @@
-// How COMMAND INFO, COMMAND DOCS and HELP subcommands describe a row of the command table.
+// Describes a row of the command table for COMMAND INFO, COMMAND DOCS and HELP subcommands.
 #pragma once
 
 #include <span>
@@ -12,19 +12,19 @@
 
 namespace fairlock::command {
 
-// "admin", "fast", ...: the row's flags as COMMAND INFO names them.
+// Returns "admin", "fast", ...: the row's flags as COMMAND INFO names them.
 std::vector<std::string_view> FlagNamesOf(const CommandSpec& spec);
-// "lock", "read", "slow", ...: the permission categories, without their '@'.
+// Returns "lock", "read", "slow", ...: the permission categories, without their '@'.
 std::vector<std::string_view> CategoriesOf(const CommandSpec& spec);
 
-// One entry of COMMAND INFO, including its subcommands.
+// Writes one entry of COMMAND INFO, including its subcommands.
 void WriteCommandInfo(protocol::ReplyWriter& reply, const CommandTable& table,
                       const CommandSpec& spec);
-// One entry of the map of COMMAND DOCS: name and description, including its subcommands.
+// Writes one entry of the map of COMMAND DOCS: name and description, including its subcommands.
 void WriteCommandDocs(protocol::ReplyWriter& reply, const CommandTable& table,
                       const CommandSpec& spec);
 
-// How a request uses its keys: "RO" "access", or "RW" "access" "update".
+// Writes how a request uses its keys: "RO" "access", or "RW" "access" "update".
 void WriteKeyFlags(protocol::ReplyWriter& reply, const CommandSpec& spec,
                    std::span<const std::string_view> request);
 
@@ -35,9 +35,9 @@ struct KeyRange {
   std::size_t step = 1;
 };
 
-// The command's name is the first argument. REQUIRES: the request fits the row's arity.
+// The command's name counts as the first argument. REQUIRES: the request fits the row's arity.
 KeyRange KeyRangeOf(const CommandSpec& spec, std::span<const std::string_view> request);
-// The keys themselves.
+// Returns the keys themselves.
 std::vector<std::string_view> KeysOf(const CommandSpec& spec,
                                      std::span<const std::string_view> request);
 

@@ -26,7 +26,7 @@ SyntaxNode Enclose(Syntax sequence) {
   return {.kind = SyntaxKind::kBlock, .parts = std::move(sequence)};
 }
 
-// Recursive descent; all reading stops after the first error.
+// The parser works by recursive descent, to this depth. After the first error it reads no further.
 constexpr int kDepthMax = 16;
 
 class SyntaxParser {
@@ -41,12 +41,12 @@ class SyntaxParser {
 
  private:
   void Advance();
-  // Reads sequences with separators between them, up to a closing bracket or the end.
+  // Reads sequences separated by |, up to a closing bracket or the end.
   Syntax ReadChoice();
   Syntax ReadSequence();
   SyntaxNode ReadBrackets();
   SyntaxNode ReadWords();
-  // Joins a node with the node before it.
+  // Appends a node, or joins it with the node before it.
   static void Append(Syntax& sequence, SyntaxNode node);
   static bool RepeatsWhatStandsBefore(const Syntax& sequence, const SyntaxNode& node);
 
@@ -59,7 +59,7 @@ class SyntaxParser {
   std::string_view rest_;
   std::string_view word_;  // the next word or bracket; empty at the end
   bool is_wrong_ = false;
-  int depth_ = 0;  // nesting of brackets
+  int depth_ = 0;  // current nesting of brackets
 };
 
 void SyntaxParser::Advance() {
@@ -153,7 +153,8 @@ void SyntaxParser::Append(Syntax& sequence, SyntaxNode node) {
     return;
   }
   if (node.is_repeated && RepeatsWhatStandsBefore(sequence, node)) {
-    // "x [x ...]" means x repeated; after a leading word, only the part after that word repeats.
+    // "x [x ...]" means that x is repeated. After a leading word, only the part that follows the
+    // word is.
     if (node.kind == SyntaxKind::kBlock) {
       sequence.resize(sequence.size() - node.parts.size());
       node.is_optional = false;
@@ -201,7 +202,7 @@ struct TypeRow {
   std::string_view type;
 };
 
-// Types by argument name; an argument that is not listed is a string.
+// The types by argument name. An argument that is not listed is a string.
 constexpr auto kTypes = std::to_array<TypeRow>({
     {"client-id", "integer"},
     {"count", "integer"},

@@ -1,4 +1,4 @@
-// The notation in which the arguments of a command are written, read into a tree.
+// Parses the notation in which the arguments of a command are written into a tree.
 //
 //   key owner [EX seconds | PX milliseconds] [WAIT duration|FOREVER] [NEW]
 //   name             an argument          WORD             a literal word
@@ -21,7 +21,7 @@ enum class SyntaxKind : std::uint8_t { kArgument, kToken, kOneOf, kBlock };
 struct SyntaxNode {
   SyntaxKind kind = SyntaxKind::kBlock;
   std::string_view name = {};   // for kArgument
-  std::string_view token = {};  // for kToken; otherwise the word in front, if any
+  std::string_view token = {};  // for kToken; otherwise the word in front of the node, if any
   bool is_optional = false;
   bool is_repeated = false;
   std::vector<SyntaxNode> parts = {};  // kOneOf: the alternatives; kBlock: the sequence
@@ -36,13 +36,13 @@ using Syntax = std::vector<SyntaxNode>;
 // not last in its brackets, or brackets nested more than 16 deep.
 std::optional<Syntax> ParseSyntax(std::string_view notation);
 
-// The smallest and the largest number of arguments (nullopt: unlimited).
+// Each returns a number of arguments: the smallest, and the largest (nullopt: unlimited).
 std::size_t FewestArguments(const Syntax& syntax);
 std::optional<std::size_t> MostArguments(const Syntax& syntax);
 
-// The name of the node in COMMAND DOCS: "milliseconds", "new", "seconds-or-milliseconds".
+// Returns the name of the node in COMMAND DOCS: "milliseconds", "new", "seconds-or-milliseconds".
 std::string NameOf(const SyntaxNode& node);
-// Its type there: "key", "string", "integer", "pattern", "pure-token", "oneof" or "block".
+// Returns its type there: "key", "string", "integer", "pattern", "pure-token", "oneof" or "block".
 std::string_view TypeOf(const SyntaxNode& node);
 
 }  // namespace fairlock::command

@@ -12,7 +12,7 @@ namespace fairlock::command {
 
 namespace {
 
-// FNV-1a over the upper-case name.
+// The FNV-1a hash of the upper-case name.
 std::size_t HashOfName(std::string_view name) {
   std::uint32_t hash = 2166136261U;
   for (const char c : name) {
@@ -24,7 +24,8 @@ std::size_t HashOfName(std::string_view name) {
 
 constexpr std::size_t kShortBytes = sizeof(std::uint64_t);
 
-// The bytes of a name without the bit that distinguishes case. REQUIRES: 1 to kShortBytes.
+// Returns the bytes of a name as one number, without the bits that distinguish case. REQUIRES: 1 to
+// kShortBytes bytes.
 std::uint64_t WordOf(std::string_view name) {
   std::uint64_t word = 0;
   if (name.size() >= 4) {
@@ -43,7 +44,8 @@ std::size_t HashOfWord(std::uint64_t word) {
   return static_cast<std::size_t>(word * 0x9e37'79b9'7f4a'7c15 >> 40);
 }
 
-// A name of this kind, as a word, equals only itself, in upper or lower case.
+// Whether the name is short: WordOf gives such a name a number that no other name has, except for
+// case.
 bool IsShort(std::string_view name) {
   return name.size() <= kShortBytes &&
          std::ranges::all_of(name, [](char c) { return c >= 'A' && c <= 'Z'; });

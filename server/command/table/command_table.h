@@ -1,4 +1,4 @@
-// The commands: one row each, found by name.
+// The table of commands: one row for each, found by name.
 #pragma once
 
 #include <array>
@@ -24,18 +24,18 @@ enum CommandFlag : std::uint32_t {
   kNoAuth = 1U << 7,
   kContainer = 1U << 8,  // has subcommands, and also a handler for the command alone
   kPubsub = 1U << 9,
-  kWhileConfined = 1U << 10,  // allowed to a subscriber in RESP2; not shown
+  kWhileConfined = 1U << 10,  // allowed for a subscriber in RESP2; not shown
   kTakesLock = 1U << 11,      // refused while the disk is nearly full
   kOnlyWhenReady =
       1U << 12,           // refused while locks are loaded, as kWrite and kReadOnly are; not shown
   kNoMulti = 1U << 13,    // not allowed between MULTI and EXEC
   kNotQueued = 1U << 14,  // executed at once between MULTI and EXEC; not shown
   kNoScript = 1U << 15,   // no script may call it
-  kUnowned = 1U << 16,    // may end or change others' holds: a category, not shown as a flag
+  kUnowned = 1U << 16,    // may end or change others' holds; a category, not shown as a flag
   kGrows = 1U << 17,      // refused while memory is short, even without keys; not shown
 };
 
-// What a command does with its keys, in Redis' terms; kDefault derives it from the flags.
+// What a command does with its keys, in Redis' terms. kDefault derives it from the flags.
 enum class KeyEffect : std::uint8_t {
   kDefault,             // RW access update; RO access
   kChange,              // RW access update, although the command itself has no write flag
@@ -48,13 +48,13 @@ enum class KeyEffect : std::uint8_t {
   kOverwriteUnlessGet,  // SET: RW access update with GET, else OW update
 };
 
-// Where the keys are among the arguments; if `first` is 0, there are none. As in Redis, last -1
-// means the last argument.
+// Where the keys are among the arguments; if `first` is 0, there are no keys. As in Redis, a `last`
+// of -1 means the last argument.
 struct KeyPositions {
   int first = 0;
   int last = 0;
   int step = 0;
-  bool is_counted = false;  // the argument before the first key is the number of keys
+  bool is_counted = false;  // the argument before the first key states the number of keys
   KeyEffect effect = KeyEffect::kDefault;
   bool may_be_none = false;  // a request may have no keys, although the command has key positions
 };
@@ -70,18 +70,18 @@ constexpr KeyPositions With(KeyPositions keys, KeyEffect effect) {
 struct CommandSpec {
   std::string_view name;         // upper case; for a subcommand "CLIENT|LIST"
   void (*handler)(Invocation&);  // null: has subcommands only
-  int arity;                     // including the name; negative: at least that many
+  int arity;                     // includes the name; negative: at least that many arguments
   std::uint32_t flags;
   KeyPositions keys;
   // "lock", "redis", "scripts", "pubsub", "transactions", "connection" or "server".
   std::string_view group;
-  std::string_view syntax;      // the arguments in the notation of docs/COMMANDS.md
+  std::string_view syntax;      // the arguments, in the notation of docs/COMMANDS.md
   std::string_view summary;     // one sentence without a full stop
   std::string_view complexity;  // "O(1)"
   std::string_view since = "0.1.0";
 };
 
-// Whether a second word selects a subcommand.
+// Whether the second word of a request selects a subcommand.
 constexpr bool HasSubcommands(const CommandSpec& spec) {
   return spec.handler == nullptr || (spec.flags & kContainer) != 0;
 }
@@ -103,14 +103,14 @@ class CommandTable {
 
   static constexpr std::size_t kNone = ~std::size_t{0};
 
-  // The index in rows() of the command with that name, in any case, or kNone. A subcommand is found
-  // by "CONTAINER|NAME".
+  // Returns the index in rows() of the command with that name, in upper or lower case, or kNone. A
+  // subcommand is found by "CONTAINER|NAME".
   std::size_t IndexOf(std::string_view name) const;
   std::size_t IndexOfSubcommand(const CommandSpec& container, std::string_view name) const;
   // Like IndexOf, but returns the row, or null.
   const CommandSpec* Find(std::string_view name) const;
 
-  // All rows in the order of their families, subcommands after their container.
+  // All rows in the order of their families; subcommands follow their container.
   std::span<const CommandSpec* const> rows() const { return rows_; }
   std::span<const CommandSpec* const> SubcommandsOf(const CommandSpec& container) const;
 
@@ -126,9 +126,10 @@ class CommandTable {
   void Enter(std::string_view name, std::size_t row);
 
   std::vector<const CommandSpec*> rows_;
-  std::array<std::uint16_t, kSlots> slots_{};  // open addressing by name; index in rows_ + 1
+  // an open-addressing table by name; values are indexes in rows_ + 1
+  std::array<std::uint16_t, kSlots> slots_{};
   std::array<ShortName, kSlots>
-      short_names_;  // by word; of two colliding names the later one is only in slots_
+      short_names_;  // by word; if two names collide, the later one is only in slots_
 };
 
 }  // namespace fairlock::command

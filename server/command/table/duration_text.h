@@ -1,4 +1,4 @@
-// Durations as text: one set of units in requests, options and messages.
+// Reads and writes durations as text, with one set of units for requests, options and messages.
 #pragma once
 
 #include <optional>
@@ -9,15 +9,15 @@
 
 namespace fairlock::command {
 
-// For error messages.
+// The list of units for error messages.
 inline constexpr std::string_view kDurationUnits = "ms, s, m, h or d";
 
 struct DurationText {
   engine::DurationMs ms = 0;
-  bool has_unit = false;  // false: the number means milliseconds
+  bool has_unit = false;  // false: the number is in milliseconds
 };
 
-// Shorter durations without a unit were probably meant in seconds.
+// A duration without a unit that is not longer than this was probably meant in seconds.
 inline constexpr engine::DurationMs kSuspectMsMax = 999;
 
 // A duration that a request gave without a unit.
@@ -30,7 +30,7 @@ struct BareDuration {
 // duration, is negative, or is as long as engine::kForever.
 std::optional<DurationText> ParseDuration(std::string_view text);
 
-// In the largest unit that gives a whole number; 0 has no unit.
+// Uses the largest unit that gives a whole number; 0 has no unit.
 std::string FormatDuration(engine::DurationMs duration_ms);
 
 }  // namespace fairlock::command

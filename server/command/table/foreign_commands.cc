@@ -13,7 +13,7 @@ namespace fairlock::command {
 namespace {
 
 struct Family {
-  std::string_view names;  // with a space on each side of each name
+  std::string_view names;  // each name has a space on both sides
   std::string_view instead;
 };
 
@@ -61,7 +61,7 @@ constexpr auto kFamilies = std::to_array<Family>({
     {" LATENCY MEMORY SLOWLOG ", "fairlock has no such statistics; use INFO, STATS or HISTORY"},
 });
 
-// The names that other lock services and libraries give to these commands.
+// A name that other lock services and libraries use, and the command here that it corresponds to.
 struct OtherName {
   std::string_view name;
   std::string_view command;

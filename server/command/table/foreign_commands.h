@@ -1,4 +1,4 @@
-// Commands that do not exist here: Redis commands and misspellings.
+// Knows commands that do not exist here: Redis commands and misspellings.
 #pragma once
 
 #include <string_view>
@@ -7,19 +7,19 @@
 
 namespace fairlock::command {
 
-// What to use instead, as the end of a sentence; empty: not a Redis command either.
+// Returns what to use instead, as the end of a sentence; empty if it is not a Redis command either.
 std::string_view InsteadOf(std::string_view command);
 
-// The command that was probably meant, given another name for it or a misspelling; empty:
-// none.
+// Returns the command that was probably meant by another name for it or a misspelling; empty if
+// there is none.
 std::string_view CommandMeantBy(const CommandTable& table, std::string_view command);
 
-// The same for the subcommands of one command, given the subcommand's own name: "LIST".
+// The same for the subcommands of one command, given the subcommand's name alone: "LIST".
 std::string_view SubcommandMeantBy(const CommandTable& table, const CommandSpec& container,
                                    std::string_view subcommand);
 
-// The command, or the subcommand of that command, is only about Redis Cluster. Clients probe with
-// CLUSTER SLOTS, SHARDS or NODES whether a server is part of a Redis Cluster.
+// Whether the command, or the subcommand of that command, concerns only Redis Cluster. With CLUSTER
+// SLOTS, SHARDS or NODES, clients find out whether a server is part of a Redis Cluster.
 bool IsOfClusters(std::string_view command);
 bool IsOfClusters(std::string_view container, std::string_view subcommand);
 

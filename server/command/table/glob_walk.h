@@ -1,4 +1,4 @@
-// Bounds for globs in requests: their length, and the work of matching them.
+// Bounds on the globs in requests: on their length, and on the work of matching them.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace fairlock::command {
 
-// "MATCH pattern must have at most 1024 bytes, got 2000"; empty: the glob is short enough. `name`
-// is the command or the option that the glob belongs to.
+// Returns "MATCH pattern must have at most 1024 bytes, got 2000"; empty if the glob is short
+// enough. `name` is the command or the option to which the glob belongs.
 std::string DescribeLongGlob(std::string_view name, std::string_view glob);
 
 // Counts the work of matching for all clients of a server. Loop-confined.
@@ -19,16 +19,16 @@ class MatchingMeter {
  public:
   // The approximate number of bytes that all walks of one transaction together may compare.
   static constexpr std::uint64_t kTransactionWorkMax = 4'000'000;
-  // A client pays for matching as it pays for the bytes of requests and replies: this much matching
-  // takes as long as executing one byte of a request.
+  // A client pays for matching as it pays for the bytes of its requests and replies: comparing this
+  // many bytes takes as long as executing one byte of a request.
   static constexpr std::uint64_t kWorkPerByte = 32;
 
   void Charge(std::uint64_t work) { total_ += work; }
   std::uint64_t total() const { return total_; }
-  // EXEC begins.
+  // Called when EXEC begins.
   void BeginTransaction() { transaction_began_at_ = total_; }
   void EndTransaction() { transaction_began_at_.reset(); }
-  // False: the running transaction has used up its allowance for matching.
+  // Returns false if the running transaction has used up its allowance for matching.
   bool MayMatch() const {
     return !transaction_began_at_ || total_ - *transaction_began_at_ < kTransactionWorkMax;
   }
@@ -38,11 +38,12 @@ class MatchingMeter {
   std::optional<std::uint64_t> transaction_began_at_;
 };
 
-// The work that one command may spend on a walk over locks or names; on destruction it is charged
-// to the server's meter.
+// The work that one command may spend on a walk over locks or names. The destructor charges the
+// work done to the server's meter.
 class GlobWalk : public engine::MatchBudget {
  public:
-  // A command that returns a cursor ends its page after this much work, which takes under 10 ms.
+  // A command that returns a cursor ends its page after this much work, which takes less than 10
+  // ms.
   static constexpr std::uint64_t kPageWorkMax = 2'000'000;
   // A command without a cursor is refused after this much work.
   static constexpr std::uint64_t kWholeWorkMax = 8'000'000;

@@ -1,4 +1,4 @@
-// One request as its handler receives it.
+// One request, as its handler receives it.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ struct ServerParts;
 struct Invocation {
   ServerParts& server;
   Client& client;
-  // Begin with the command's name, which for a subcommand takes two arguments.
+  // These begin with the command's name, which for a subcommand takes two arguments.
   const protocol::Arguments& arguments;
   protocol::ReplyWriter reply;
   engine::TimeMs now;
-  // The first key that the row names, in the client's database, with its hash if that has already
-  // been computed.
+  // The first key that the row names, in the client's database. Includes its hash if that has
+  // already been computed.
   engine::KeyName key;
-  bool has_script_failed = false;  // the reply is a script's error, which is already counted
+  bool has_script_failed = false;  // the reply is a script's error, which has already been counted
 };
 
 }  // namespace fairlock::command

@@ -8,7 +8,7 @@ namespace fairlock::command {
 
 struct LockOptionWord {
   std::string_view word;
-  bool has_value = false;    // the next argument belongs to it, whatever its text
+  bool has_value = false;    // the next argument belongs to the option, whatever its text is
   bool stands_alone = true;  // false: only right after another option, like GRACE after SESSION
 };
 

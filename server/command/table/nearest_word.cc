@@ -10,7 +10,7 @@ namespace fairlock::command {
 
 namespace {
 
-// Longer words are skipped: no name is that long, and the time grows with the product of both
+// Longer words are not compared: no name is that long, and the time grows with the product of both
 // lengths.
 constexpr std::size_t kComparedBytesMax = 64;
 
@@ -22,7 +22,7 @@ std::size_t DistanceBound(std::size_t letters) {
 }  // namespace
 
 std::size_t EditDistance(std::string_view a, std::string_view b) {
-  // Optimal string alignment distance, which needs only three rows of the matrix.
+  // Computes the optimal string alignment distance, which needs only three rows of the matrix.
   std::vector<std::size_t> before_last(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
@@ -46,7 +46,8 @@ NearestWord::NearestWord(std::string_view misspelled)
 
 void NearestWord::Try(std::string_view candidate) {
   if (misspelled_.size() > kComparedBytesMax || candidate.size() > kComparedBytesMax) return;
-  // A word in which most letters differ is a different word.
+  // A candidate that differs in most letters is a different word, so very short words are not
+  // compared.
   if (misspelled_.size() < 3 || candidate.empty()) return;
   const std::size_t distance = EditDistance(misspelled_, candidate);
   const bool has_same_begin = ToUpper(misspelled_.front()) == ToUpper(candidate.front());

@@ -7,19 +7,19 @@
 
 namespace fairlock::command {
 
-// How many letters must be inserted, deleted, changed or swapped with their neighbour to turn one
-// word into the other; case is ignored.
+// Returns how many letters must be inserted, deleted, changed or swapped with their neighbour to
+// turn one word into the other. Case is ignored.
 std::size_t EditDistance(std::string_view a, std::string_view b);
 
-// Collects candidates and keeps the nearest. A candidate counts only if few letters differ: one for
-// words of up to 4 letters, two for up to 8, otherwise three; if more than one letter differs, the
-// first letter must be the same.
+// Collects candidates and keeps the nearest one. A candidate counts only if few letters differ: one
+// for words of up to 4 letters, two for up to 8, otherwise three. If more than one letter differs,
+// the first letter must be the same.
 class NearestWord {
  public:
   explicit NearestWord(std::string_view misspelled);
 
   void Try(std::string_view candidate);
-  // Empty: no candidate is near enough.
+  // Returns the nearest candidate; empty if none is near enough.
   std::string_view found() const { return found_; }
 
  private:

@@ -28,7 +28,7 @@ void RefuseInReadOnlyScript(protocol::ReplyWriter& reply) {
 
 namespace {
 
-// How a request is written, for commands that Redis does not have.
+// Returns how a request is written, but only for commands that Redis does not have.
 std::string SyntaxHint(const CommandSpec& spec) {
   if (spec.group != "lock") return {};
   std::string name(spec.name);

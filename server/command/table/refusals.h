@@ -10,7 +10,7 @@ namespace fairlock::command {
 
 void RefuseSyntax(protocol::ReplyWriter& reply);
 
-// A subscribed client may not use that command in RESP2.
+// In RESP2, a subscribed client may not use that command.
 void RefuseConfined(const CommandSpec& spec, protocol::ReplyWriter& reply);
 
 // The command may not be called by scripts.
@@ -21,7 +21,7 @@ void RefuseInReadOnlyScript(protocol::ReplyWriter& reply);
 // The request has too few or too many arguments for the row.
 void RefuseArity(const CommandSpec& spec, protocol::ReplyWriter& reply);
 
-// The same for a command called by a script.
+// Like RefuseArity, but for a command that a script calls.
 void RefuseArityInScript(const CommandSpec& spec, protocol::ReplyWriter& reply);
 
 // The command belongs to Redis Cluster.

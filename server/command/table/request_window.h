@@ -14,19 +14,20 @@ namespace fairlock::command {
 struct RequestAhead {
   protocol::Arguments arguments;  // views into the input
   std::size_t row = 0;            // index of its first word in the command table, or kNone
-  engine::KeyName key;            // the first key that the row names; with hash 0 there is none
+  engine::KeyName key;            // the first key that the row names; hash 0: there is none
   std::size_t end = 0;            // end of its bytes in the input
 };
 
-// The number of requests that are read at a time, so that their keys' memory is being fetched into
-// the cache while other requests are read and executed. Scratch space for Consume, shared by all
+// How many requests are read at a time, so that the memory of their keys is being fetched into the
+// cache while other requests are read and executed. Scratch space for Consume, shared by all
 // clients of a loop.
 struct RequestWindow {
   static constexpr std::size_t kSize = 16;
 
   std::array<RequestAhead, kSize> requests;
   std::size_t count = 0;
-  // What follows them: kRequest if the window is full, otherwise why there are no more.
+  // What follows the requests in the input: kRequest if the window is full, otherwise why there are
+  // no more requests.
   protocol::ParseResult last;
   std::size_t end = 0;  // the input is read up to here
 };

@@ -23,7 +23,8 @@ std::optional<std::int64_t> ParseInteger(std::string_view text);
 
 using engine::MatchesGlob;
 
-// For messages: shows unprintable bytes and quotes as \xHH, and truncates after `bytes_max` bytes.
+// Makes bytes fit for messages: shows unprintable bytes and quotes as \xHH, and truncates after
+// `bytes_max` bytes.
 std::string Escaped(std::string_view bytes, std::size_t bytes_max = 64);
 
 // Like Escaped, but in single quotes.

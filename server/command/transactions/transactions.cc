@@ -11,7 +11,7 @@ using protocol::ErrorCode;
 
 namespace {
 
-// What one connection may queue and watch while memory is short: enough to release some locks.
+// How much one connection may queue and watch while memory is short: enough to release some locks.
 constexpr std::size_t kTransactionBytesWhenShort = 64 * 1024;
 constexpr std::size_t kWatchedKeysWhenShort = 64;
 

@@ -1,4 +1,4 @@
-// MULTI, EXEC, WATCH: queues requests, and discards them.
+// Handles MULTI, EXEC and WATCH: queues requests, and discards them.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,15 @@ class Transactions {
   Transactions(WatchedKeys& watched_keys, const Availability& availability)
       : watched_keys_(watched_keys), availability_(availability) {}
 
-  // True: the client is between MULTI and EXEC, and the request has been queued or refused. `row`
-  // and `flags` are those of its command.
+  // Returns true if the client is between MULTI and EXEC; the request has then been queued or
+  // refused. `row` and `flags` are those of its command.
   bool Collect(Client& client, std::size_t row, std::uint32_t flags,
                const protocol::Arguments& arguments, protocol::ReplyWriter& reply) const;
-  // A request was refused: if it came between MULTI and EXEC, EXEC will execute nothing.
+  // Called when a request was refused. If that was between MULTI and EXEC, EXEC will execute
+  // nothing.
   static void Spoil(const Client& client);
 
-  // The client is between MULTI and EXEC.
+  // Whether the client is between MULTI and EXEC.
   static bool IsCollecting(const Client& client) {
     return client.transaction != nullptr && client.transaction->is_open();
   }
@@ -35,7 +36,7 @@ class Transactions {
   void Drop(Client& client);
 
   void set_limits(const TransactionLimits& limits) { limits_ = limits; }
-  // While memory is short, one connection may queue and watch less.
+  // While memory is short, one connection may queue and watch less than usual.
   TransactionLimits LimitsNow() const;
 
  private:

@@ -8,7 +8,7 @@ namespace fairlock::command {
 
 Watch WatchedKeys::Begin(const engine::KeyName& key, engine::TimeMs now) {
   engine::LockEngine& engine = locks_.engine();
-  // Overdue holds expire first, so that their end does not count as a change.
+  // This first expires overdue holds, so that their end does not count as a change.
   const std::uint64_t lease_stamp = engine.LeaseStamp(key, locks_.StepAt(now));
   const std::uint64_t hash = engine.Prefetch(key);
   if (entries_.empty()) locks_.AddEventSink(*this);

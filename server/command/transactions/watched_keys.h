@@ -1,4 +1,4 @@
-// Counts changes to the keys that clients watch.
+// Counts the changes to the keys that clients watch.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace fairlock::command {
 
 class Locks;
 
-// Counts the changes of holders once for each watched key, however many clients watch it. Listens
-// to the engine only while a key is watched. HasChanged compares the ends of leases.
-// Loop-confined.
+// Counts changes of holders once for each watched key, however many clients watch it. Listens to
+// the engine only while some key is watched. Changed ends of leases are not counted: HasChanged
+// compares the ends. Loop-confined.
 class WatchedKeys final : public engine::EventSink {
  public:
   explicit WatchedKeys(Locks& locks) : locks_(locks) {}
@@ -24,7 +24,7 @@ class WatchedKeys final : public engine::EventSink {
   Watch Begin(const engine::KeyName& key, engine::TimeMs now);
   // Must be called for each watch that Begin returned.
   void End(const Watch& watch);
-  // Whether holders, tokens or lease ends have changed. Overdue holds are expired first.
+  // Whether holders, tokens or lease ends have changed. Expires overdue holds first.
   bool HasChanged(const Watch& watch, engine::TimeMs now);
 
   void Take(const engine::Event& event) override;
@@ -36,8 +36,8 @@ class WatchedKeys final : public engine::EventSink {
   };
 
   Locks& locks_;
-  // By the hash of the key: the only effect of a collision is that a change is reported that did
-  // not happen.
+  // By the hash of the key. The only effect of a hash collision is that a change is reported that
+  // did not happen.
   std::unordered_map<std::uint64_t, Entry> entries_;
 };
 
