@@ -8,8 +8,8 @@ Starts three members of etcd and two nodes on loopback, and takes N locks with l
 kills the leader with SIGKILL twice, and measures the time until the other node grants a lock:
 first with a standby that has followed the log, then with one that is started at the moment of the
 kill and reads the whole log while it waits. About two seconds of each measurement are the silence
-after which a standby takes over. It also prints the memory of the standby and of the leader, and the CPU time of
-both while the locks were taken.
+after which a standby takes over. It also prints the memory of the standby and of the leader, and
+the CPU time of both while the locks were taken.
 """
 
 import argparse

@@ -18,8 +18,8 @@ using NewSink = std::function<ChangeSink&()>;
 // there, just as LoadLog would have passed them on. The copy starts over, with a new sink, when the
 // log has a different heading or does not continue what was read. After etcd is restored from a
 // backup, the log may contain different frames with the same numbers. A later batch would show that
-// by its checksum. If there is no later batch yet, only the last frame shows it, so CatchUp compares
-// that frame.
+// by its checksum. If there is no later batch yet, only the last frame shows it, so CatchUp
+// compares that frame.
 //
 // Not thread-safe.
 class LogCopy {

@@ -41,8 +41,9 @@ struct LogTailOptions {
 
 // Reads the heading and the frames at one revision, then applies the changes after that revision as
 // a watch reports them. It reads again at a newer revision if the watch was interrupted or cannot
-// continue, if a frame is not the next one, or if a snapshot has replaced the heading. It then reads
-// only what is missing if what it has is still the beginning of the log, and otherwise everything.
+// continue, if a frame is not the next one, or if a snapshot has replaced the heading. It then
+// reads only what is missing if what it has is still the beginning of the log, and otherwise
+// everything.
 //
 // A loading thread and the thread of the watch use the copy in turn. Nothing is queued between them
 // and etcd: the watch waits until its changes have been applied.

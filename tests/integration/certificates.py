@@ -104,7 +104,10 @@ class Certificates:
 
 
 def connect(port, context, name="localhost"):
-    """Returns a resp.Connection over TLS. It raises SSLEOFError if TLS ends without close_notify."""
+    """Returns a resp.Connection over TLS.
+
+    Reading raises SSLEOFError if TLS ends without close_notify.
+    """
     plain = resp.Connection.to(("127.0.0.1", port))
     try:
         plain.socket = context.wrap_socket(plain.socket, server_hostname=name,
