@@ -23,7 +23,7 @@ void Client::Rest(TimeUs at_most) {
 
 void Client::Act() {
   if (Percent(8)) {
-    // Another node may answer as well, or wrongly.
+    // Another node may accept the request too, or the answer may name the wrong node.
     if (link_) world_.network.CloseAtClient(std::exchange(link_, nullptr));
     node_ = Any(options_.nodes);
   }

@@ -1,4 +1,4 @@
-// A client of the fleet: asks the node that it believes to lead, and asks again elsewhere.
+// A client of the fleet: it asks the node that it believes to be the leader, and retries at others.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ struct ClientOptions {
   int owners = 0;
   int keys = 0;
   int nodes = 0;
-  TimeUs lease = 0;  // of all its locks
-  TimeUs think = 0;  // at most, between two requests
+  TimeUs lease = 0;  // of each of its locks
+  TimeUs think = 0;  // the maximum pause between two requests
 };
 
 // What a client needs from its surroundings.
@@ -29,14 +29,14 @@ struct ClientWorld {
   LinkNetwork& network;
   // Opens a connection to a node; null: refused.
   std::function<std::shared_ptr<Link>(int node)> connect;
-  // The other end of the link has gone or hangs, as the client's keepalive finds.
+  // Whether the client's keepalive would find that the other end of the link is gone or hangs.
   std::function<bool(const Link& link)> is_silent;
   std::function<std::uint64_t()> next_number;
-  // For the history.
+  // Adds a line to the history.
   std::function<void(const Request& request, const std::string& text)> tell;
 };
 
-// Has one request under way. Its first event begins it; it never ends.
+// It has one request in flight at a time. Its first event starts it, and it never ends.
 class Client {
  public:
   Client(const ClientOptions& options, ClientWorld& world, std::uint64_t seed);
@@ -66,10 +66,10 @@ class Client {
   simulation::Random random_;
   int node_ = 0;
   std::shared_ptr<Link> link_;
-  std::shared_ptr<Request> asked_;         // under way; null: none
+  std::shared_ptr<Request> asked_;         // in flight; null: none
   std::shared_ptr<Request> to_ask_again_;  // a LOCK whose outcome is unknown; null: none
-  std::map<int, Token> holds_;             // by key, as far as it knows
-  std::uint64_t turn_ = 0;                 // timers of earlier requests do nothing
+  std::map<int, Token> holds_;             // by key, as far as the client knows
+  std::uint64_t turn_ = 0;  // identifies the request, so that timers of earlier requests do nothing
 };
 
 }  // namespace fairlock::fleet

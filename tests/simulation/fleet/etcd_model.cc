@@ -31,7 +31,7 @@ bool EtcdModel::Holds(const etcd::Compare& compare) const {
     case etcd::Compare::Target::kCreateRevision:
       return (version == nullptr ? 0 : version->create_revision) == compare.revision;
     case etcd::Compare::Target::kValue:
-      // As etcd: a key that does not exist has no value that could be compared.
+      // As in etcd, a comparison with the value of a missing key fails.
       return version != nullptr && version->value == compare.value;
   }
   return false;

@@ -13,23 +13,23 @@ namespace fairlock::fleet {
 
 namespace etcd = storage::etcd;
 
-// Each call is executed at one revision, as by etcd's state machine.
+// Executes each call at one revision, as etcd's state machine does.
 class EtcdModel {
  public:
-  // Other users of the same etcd have brought it to this revision.
+  // Advances to this revision, as if other users of the same etcd had written.
   explicit EtcdModel(std::int64_t revision) : store_{.revision = revision} {}
 
   etcd::TxnAnswer Transact(const etcd::Txn& txn);
   etcd::RangeAnswer Range(const etcd::Get& get) const;
   etcd::Answer Compact(std::int64_t revision);
 
-  // What a watch of these keys reports from that revision on, in order.
+  // Returns what a watch of these keys reports from that revision on, in order.
   std::vector<etcd::WatchEvent> Changes(const etcd::Get& target, std::int64_t revision) const;
 
   std::int64_t revision() const { return store_.revision; }
   std::int64_t compacted() const { return store_.compacted; }
   void Backup() { backup_ = store_; }
-  // Everything since the last Backup is gone, and its revisions are used again.
+  // Undoes everything since the last Backup. The revisions after it are used again.
   void Restore() { store_ = backup_; }
 
  private:
@@ -38,7 +38,7 @@ class EtcdModel {
     std::int64_t create_revision = 0;  // 0: deleted
     std::string value = {};
   };
-  using Versions = std::vector<Version>;  // by revision
+  using Versions = std::vector<Version>;  // in ascending order of revision
   struct Store {
     std::int64_t revision = 1;
     std::int64_t compacted = 0;

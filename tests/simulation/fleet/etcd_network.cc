@@ -44,8 +44,8 @@ EtcdNetwork::Outcome EtcdNetwork::Await(std::function<void(bool)> execute, TimeU
   }
   Fiber* const fiber = Time().current();
   auto is_answered = std::make_shared<bool>(false);
-  // The caller may have gone on when the answer arrives, and the fiber may do something else then:
-  // it looks again at what it waits for.
+  // When the answer arrives, the caller may have given up, and its fiber may be waiting for
+  // something else. So a fiber that wakes up checks again whether it has what it waits for.
   const auto answer = [is_answered, fiber] {
     *is_answered = true;
     Time().Ready(*fiber);
@@ -111,7 +111,7 @@ void EtcdNetwork::SendChanges() {
   }
 }
 
-// In order: what is slow holds up what follows it.
+// Delivers in order, so a slow message delays those that follow it.
 void EtcdNetwork::Send(const std::shared_ptr<WatchStream>& stream) {
   auto events = etcd_.Changes(stream->target, stream->next_revision);
   stream->next_revision = std::max(stream->next_revision, etcd_.revision() + 1);

@@ -1,4 +1,4 @@
-// The network between the nodes and etcd: it delays, loses and repeats requests and answers.
+// The network between the nodes and etcd. It delays, loses and repeats requests and answers.
 #pragma once
 
 #include <chrono>
@@ -15,27 +15,28 @@
 
 namespace fairlock::fleet {
 
-// How bad the network is: one in so many requests; 0: none.
+// How bad the network is: each field affects one in this many requests; 0: none.
 struct NetworkFaults {
   std::uint64_t lost_request = 0;
   std::uint64_t lost_answer = 0;
-  std::uint64_t repeated = 0;   // executed once more, later
-  std::uint64_t refused = 0;    // at once: not executed
-  std::uint64_t slow = 0;       // some tenths of a second
-  std::uint64_t very_slow = 0;  // some seconds: longer than the caller waits
+  std::uint64_t repeated = 0;   // executed again later
+  std::uint64_t refused = 0;    // fails at once, without being executed
+  std::uint64_t slow = 0;       // delayed by a few tenths of a second
+  std::uint64_t very_slow = 0;  // delayed by seconds, longer than the caller waits
   std::uint64_t cut_stream = 0;
 };
 
-// A stream of a watch, and what its client has received and not taken yet.
+// The stream of a watch, and the events that its client has received but not yet taken.
 struct WatchStream {
   etcd::Get target;
-  std::int64_t next_revision = 0;                           // the first that was not sent
-  std::string process = {};                                 // of the client
-  TimeUs arrives_at = 0;                                    // what was sent last
-  bool is_stuck = false;                                    // nothing more arrives
-  bool has_ended = false;                                   // and the client knows
-  std::deque<std::vector<etcd::WatchEvent>> received = {};  // each of whole revisions
-  std::function<void()> on_change = {};                     // null: nobody waits
+  std::int64_t next_revision = 0;  // the first revision that has not been sent
+  std::string process = {};        // the client's process
+  TimeUs arrives_at = 0;           // when the newest message arrives
+  bool is_stuck = false;           // whether it delivers nothing any more
+  bool has_ended = false;          // whether it has ended and the client knows
+  std::deque<std::vector<etcd::WatchEvent>> received =
+      {};                                // each entry has all events of its revisions
+  std::function<void()> on_change = {};  // null: nobody is waiting
 };
 
 class EtcdNetwork {
@@ -46,20 +47,20 @@ class EtcdNetwork {
   ~EtcdNetwork();
 
   void set_faults(const NetworkFaults& faults) { faults_ = faults; }
-  // No request that arrives until then is executed.
+  // Executes no request that arrives before that time.
   void StopEtcdUntil(TimeUs end) { down_until_ = end; }
-  // Nothing passes between that process and etcd until then.
+  // Cuts that process off from etcd until that time.
   void CutOff(const std::string& process, TimeUs end) { cut_off_ = {process, end}; }
-  // As when etcd is stopped.
+  // Behaves as if etcd had been stopped.
   void EndStreams();
 
-  // Blocks the calling fiber. kCompacted: the first revision that is wanted is gone.
+  // Blocks the calling fiber. Returns kCompacted if the first revision that is wanted is gone.
   etcd::Answer OpenStream(const std::shared_ptr<WatchStream>& stream,
                           std::chrono::milliseconds timeout);
   etcd::Answer RequestProgress(std::chrono::milliseconds timeout);
 
-  // Blocks the calling fiber until the answer or the end of the timeout. `otherwise` is the outcome
-  // if there is no answer.
+  // Blocks the calling fiber until the answer arrives or the timeout expires. Without an answer,
+  // the outcome is `otherwise`.
   template <typename A>
   A Call(std::function<A(EtcdModel&)> execute, std::chrono::milliseconds timeout,
          etcd::Outcome otherwise) {
@@ -98,7 +99,7 @@ class EtcdNetwork {
   std::vector<std::weak_ptr<WatchStream>> streams_;
 };
 
-// The network of the run in progress.
+// Returns the network of the current run.
 EtcdNetwork& Network();
 
 }  // namespace fairlock::fleet

@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kPauseMax{1'000};
 
 }  // namespace
 
-// As the real one, with one endpoint.
+// Behaves like the real watch with a single endpoint.
 class EtcdWatch::Follower {
  public:
   Follower(const EtcdOptions& options, WatchTarget target, WatchReports reports)
@@ -40,7 +40,7 @@ class EtcdWatch::Follower {
   const WatchReports reports_;
   const std::chrono::milliseconds attempt_timeout_;
   std::int64_t next_revision_;
-  int failures_ = 0;  // since a stream last worked
+  int failures_ = 0;  // consecutive failures since a stream last worked
   bool is_compacted_ = false;
   bool is_stopping_ = false;
   std::mutex mutex_;
@@ -98,7 +98,7 @@ void EtcdWatch::Follower::ReadAll(fleet::WatchStream& stream) {
   }
 }
 
-// Returns false when the stream has ended, is silent, or is no longer wanted.
+// Returns false if the stream has ended, is silent, or is no longer wanted.
 bool EtcdWatch::Follower::AwaitEvents(const fleet::WatchStream& stream) {
   std::unique_lock lock(mutex_);
   while (true) {

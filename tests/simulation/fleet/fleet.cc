@@ -10,8 +10,8 @@ namespace fairlock::fleet {
 
 namespace {
 
-constexpr TimeUs kTrouble = 20 * kSecond;   // how long things go wrong
-constexpr TimeUs kRecovery = 15 * kSecond;  // after which a node leads again
+constexpr TimeUs kTrouble = 20 * kSecond;   // how long faults occur
+constexpr TimeUs kRecovery = 15 * kSecond;  // within this time after the faults, a node must lead
 constexpr const char* kBeatKey = "/fairlock/sim/p/00/beat";
 
 class Fleet {
@@ -25,8 +25,8 @@ class Fleet {
     std::string name;
     TimeUs boot_offset = 0;
     TimeUs wall_offset = 0;
-    std::shared_ptr<fleet::Run> run = nullptr;  // null: the process is not there
-    TimeUs taken_over_at = 0;                   // by this run; 0: it stands by
+    std::shared_ptr<fleet::Run> run = nullptr;  // null: the process is not running
+    TimeUs taken_over_at = 0;                   // when this run took over; 0: it is a standby
   };
 
   void StartClients();
@@ -65,7 +65,7 @@ class Fleet {
   FleetReport report_;
   std::uint64_t requests_ = 0;
   int runs_ = 0;
-  TimeUs compacted_at_ = 0;  // not by a leader
+  TimeUs compacted_at_ = 0;  // when history was last discarded, but not by a leader
   bool is_healed_ = false;
   bool is_over_ = false;
 };
@@ -147,7 +147,7 @@ void Fleet::StartLater(Node& node, TimeUs delay) {
   scheduler_.After(delay, [this, &node] { Start(node); });
 }
 
-// Called by the last fiber of the run, so the run is destroyed later.
+// The last fiber of the run calls this, so the run must be destroyed later.
 void Fleet::End(Node& node, fleet::Run& run, RunEnd end) {
   std::erase_if(open_links_, [&](const auto& open) { return open.second == &run; });
   TellEvent(node.name + ": has ended");
@@ -159,15 +159,15 @@ void Fleet::End(Node& node, fleet::Run& run, RunEnd end) {
                                            : random_.Between(50 * kMs, 2 * kSecond));
 }
 
-// No node fails, and a leader gives way only to another one. Who restores etcd, or takes its
-// history away, can make a node end.
+// No node may fail, and only another leader may depose a leader. But a node may end when etcd was
+// restored or its history was discarded.
 void Fleet::CheckEnd(const Node& node, const fleet::Run& run, RunEnd end) {
   if (report_.violation || setting_.restores_backup) return;
   if (end == RunEnd::kFailed) {
     report_.violation = {.text = node.name + " failed: " + run.error(), .key = -1};
   }
   if (end != RunEnd::kDeposed || run.is_stop_asked() || run.epoch() == 0) return;
-  // A node may learn late that it has taken over.
+  // A node may find out late that it has taken over.
   if (compacted_at_ != 0 && compacted_at_ + 10 * kSecond >= node.taken_over_at) return;
   const etcd::RangeAnswer answer = etcd_.Range({.key = kBeatKey});
   const auto beat = storage::replicated::DecodeBeat(answer.found.front().value);
@@ -271,7 +271,7 @@ void Fleet::MakeTrouble() {
   scheduler_.After(random_.Between(kMs, 2 * setting_.trouble_every), [this] { MakeTrouble(); });
 }
 
-// While the node reads the log, which takes a few milliseconds.
+// Strikes while the node reads the log, which takes a few milliseconds.
 void Fleet::TroubleTakeOver(Node& node) {
   if (is_healed_ || !random_.OneIn(4)) return;
   scheduler_.After(random_.Between(0, 20 * kMs), [this, &node] {
@@ -285,8 +285,9 @@ void Fleet::Compact() {
   etcd_.Compact(etcd_.revision());
 }
 
-// docs/HIGH_AVAILABILITY.md says that all nodes are to be stopped before. Standbys that live on do
-// no harm, but those that have seen the lost state need the operator.
+// docs/HIGH_AVAILABILITY.md asks operators to stop all nodes first, or to leave all of them
+// running. Nodes that keep running do no harm, but those that have seen the lost state need the
+// operator.
 void Fleet::RestoreBackup() {
   for (Node& node : nodes_) {
     if (!setting_.restore_spares_standbys || node.taken_over_at != 0) Kill(node);

@@ -1,4 +1,4 @@
-// A fleet in virtual time: nodes, etcd, clients, and everything that goes wrong.
+// A fleet in virtual time: nodes, etcd, clients, and all the faults that strike them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace fairlock::fleet {
 
-// What a seed chooses.
+// The parameters that a seed chooses.
 struct Setting {
   std::uint64_t seed = 0;
   int nodes = 3;
@@ -23,7 +23,7 @@ struct Setting {
   TimeUs think = 0;
   TimeUs restart_grace = 0;
   TimeUs turn = 0;
-  TimeUs wall_skew = 0;  // at most, between the nodes' wall clocks
+  TimeUs wall_skew = 0;  // the maximum difference between the nodes' wall clocks
   bool keeps_lines = true;
   bool restores_backup = false;
   bool restore_spares_standbys = false;
@@ -40,16 +40,16 @@ std::string TextOf(const Setting& setting);
 
 struct HistoryLine {
   TimeUs time = 0;
-  int key = -1;  // -1: of the fleet
+  int key = -1;  // -1: the line is about the fleet
   std::string text;
 };
 
 struct FleetReport {
   std::optional<Violation> violation;
-  std::uint64_t replies = 0;         // that clients took
-  std::uint64_t leads = 0;           // how often a node took over and was ready
-  std::uint64_t hash = 0;            // of all replies and their times
-  std::vector<HistoryLine> history;  // if asked for
+  std::uint64_t replies = 0;         // how many replies clients received
+  std::uint64_t leads = 0;           // how often a node took over and became ready
+  std::uint64_t hash = 0;            // a hash over all replies and their times
+  std::vector<HistoryLine> history;  // empty unless requested
 };
 
 FleetReport RunFleet(const Setting& setting, bool has_history);

@@ -7,7 +7,7 @@ namespace fairlock::fleet {
 
 namespace {
 
-// The engine counts in milliseconds, and a turn has one time.
+// The engine counts in milliseconds, and uses the same time throughout a turn.
 constexpr TimeUs kSlack = 3 * kMs;
 
 std::string NameOf(int owner) { return "w" + std::to_string(owner); }
@@ -17,8 +17,8 @@ bool Covers(TimeUs from, TimeUs until, const Request& request, const Reply& repl
   return from <= request.sent && reply.left + kSlack <= until;
 }
 
-// Whether a leader has executed a request for it. A place that came back with a backup of etcd is
-// another one.
+// Whether a leader has executed a request for this place. A place that came back with a backup of
+// etcd is a different one.
 bool MayStand(const std::vector<std::shared_ptr<Request>>& requests) {
   return std::ranges::any_of(requests, [](const auto& request) {
     return request->fate == Request::Fate::kExecuted && request->by.loaded_at != 0;
@@ -84,7 +84,7 @@ void Ledger::Take(const Request& request, const Reply& reply) {
   Key& key = keys_[static_cast<std::size_t>(request.key)];
   Owner& owner = key.owners[static_cast<std::size_t>(request.owner)];
   if (request.sent <= restored_at_) {
-    // It may have been confirmed by what is gone.
+    // A write that is now lost may have confirmed it.
     if (request.command != Command::kLock || reply.kind != Reply::Kind::kNumber) return;
     const auto token = static_cast<Token>(reply.number);
     key.token_max = std::max(key.token_max, token);
@@ -92,7 +92,7 @@ void Ledger::Take(const Request& request, const Reply& reply) {
     return;
   }
   if (reply.kind == Reply::Kind::kError) {
-    // Refused, and not executed.
+    // The request was refused without being executed.
     if (request.command == Command::kLock) {
       owner.may_hold = owner.may_have_held;
       if (request.waits) owner.place.requests.pop_back();
@@ -177,8 +177,8 @@ void Ledger::CheckToken(const Request& request, Token token, const Key& key, boo
   }
 }
 
-// Between these times the waiter had no connection to the run that led. `is_lost`: it may have lost
-// its place by being away for too long, or by leaving.
+// The waiter had no connection to the leading run between these times. If `is_lost`, it may have
+// lost its place, because it was away for too long or because it left.
 std::vector<std::pair<TimeUs, TimeUs>> Ledger::Absences(const Place& place, TimeUs lease,
                                                         bool& is_lost) {
   std::vector<std::pair<TimeUs, TimeUs>> absences;
@@ -351,7 +351,7 @@ void Ledger::ForgetAll() {
       owner.may_hold = true;
       owner.sure_until = owner.sure_from = 0;
       owner.place = {};
-      // A release may be undone, and its token hold again.
+      // The release may have been undone, so its token may be held again.
       for (auto& [token, released_at] : owner.tokens) released_at = 0;
     }
   }

@@ -1,4 +1,4 @@
-// The judge: what clients were told, and the promises that follow from it.
+// The judge: it records what clients were told, and checks the promises that follow from it.
 //
 // 1. Exclusion. An owner that was told a token holds the key from the decision until its lease
 //    ends, or until it sends UNLOCK. The lease is counted from when the reply left, or from when
@@ -12,8 +12,8 @@
 // 5. A waiter whose place was seen keeps it against all that ask later, if it asks again within
 //    the grace after each change of the leader.
 //
-// The network tells when a reply was decided and when it left, and whether a request that its
-// client gave up can still be executed. Nothing else of the servers' state is known here.
+// The network tells the judge when a reply was decided and when it left, and whether a request that
+// its client gave up can still be executed. The judge knows nothing else about the servers' state.
 #pragma once
 
 #include <functional>
@@ -36,7 +36,7 @@ struct LedgerOptions {
 struct Violation {
   std::string text;
   int key = 0;
-  TimeUs since = 0;  // when the first request that matters was sent
+  TimeUs since = 0;  // when the first relevant request was sent
 };
 
 class Ledger {
@@ -47,13 +47,14 @@ class Ledger {
   void Take(const Request& request, const Reply& reply);
   // The client closed the connection, or found it closed, before the reply came.
   void GiveUp(const std::shared_ptr<Request>& request, bool has_client_closed);
-  // A run has loaded the locks, and leads.
+  // A run has loaded the locks and now leads.
   void Lead(const ServedBy& by) { leads_.push_back(by); }
-  // etcd was restored from a backup: only tokens keep their promise.
+  // etcd was restored from a backup: from now on, only the promise about tokens holds for what was
+  // acknowledged before.
   void ForgetAll();
 
   const Violation* violation() const { return violation_.text.empty() ? nullptr : &violation_; }
-  // A token of that owner, for CHECK; 0: none.
+  // Returns a token of that owner to use with CHECK; 0: there is none.
   Token TokenOf(int key, int owner) const;
 
  private:
@@ -66,27 +67,27 @@ class Ledger {
   // A waiting place, from the first LOCK until its grant.
   struct Place {
     std::vector<std::shared_ptr<Request>> requests = {};
-    std::vector<TimeUs> closed = {};  // when the client closed connections of its own accord
-    TimeUs seen_at = 0;               // a reply showed it; 0: none yet
-    std::vector<std::pair<int, TimeUs>> later = {};  // owners that asked afterwards, and when
+    std::vector<TimeUs> closed = {};  // when the client itself closed a connection
+    TimeUs seen_at = 0;               // when a reply first showed it; 0: no reply has
+    std::vector<std::pair<int, TimeUs>> later = {};  // owners that asked later, and when
   };
   struct Owner {
-    bool may_hold = false;       // or wait
-    bool may_have_held = false;  // before the request under way
+    bool may_hold = false;       // whether it may hold the key or wait for it
+    bool may_have_held = false;  // the same before the request in flight
     TimeUs clear_since = 0;
     std::vector<Sure> sure = {};
-    std::map<Token, TimeUs> tokens = {};  // when its release was acknowledged; 0: it was not
-    std::vector<std::shared_ptr<Request>> given_up = {};  // LOCKs that may be executed
+    std::map<Token, TimeUs> tokens = {};  // when each one's release was acknowledged; 0: not yet
+    std::vector<std::shared_ptr<Request>> given_up = {};  // LOCKs that may still be executed
     Place place = {};
-    TimeUs sure_until = 0;  // before the UNLOCK under way
+    TimeUs sure_until = 0;  // as it was before the UNLOCK in flight
     TimeUs sure_from = 0;
   };
   struct Grant {
     int owner = 0;
     Token token = 0;
     TimeUs asked = 0;
-    // When it was decided, at the earliest and at the latest: an owner that asks again may be told
-    // of a grant whose first reply it did not get.
+    // The earliest and the latest time at which it may have been decided: a retry may report a
+    // grant whose first reply its owner did not receive.
     TimeUs decided_from = 0;
     TimeUs decided = 0;
   };
@@ -94,7 +95,7 @@ class Ledger {
     std::vector<Owner> owners;
     std::vector<Grant> grants = {};
     Token token_max = 0;
-    Token token_max_restored = 0;  // when etcd was restored
+    Token token_max_restored = 0;  // the maximum when etcd was restored
   };
 
   void SendLock(const std::shared_ptr<Request>& request, Key& key, Owner& owner);
@@ -116,8 +117,9 @@ class Ledger {
   const LedgerOptions options_;
   std::vector<Key> keys_;
   std::vector<ServedBy> leads_;
-  TimeUs restored_at_ = 0;                       // when ForgetAll was called; 0: never
-  std::map<std::uint64_t, Token> token_max_at_;  // per request under way: of the key when sent
+  TimeUs restored_at_ = 0;  // when ForgetAll was called; 0: never
+  std::map<std::uint64_t, Token>
+      token_max_at_;  // by request in flight: the key's maximum when it was sent
   Violation violation_;
 };
 

@@ -44,7 +44,7 @@ void LinkNetwork::CloseAtClient(const std::shared_ptr<Link>& link) {
 
 void LinkNetwork::SendReply(const std::shared_ptr<Link>& link, const Reply& reply) {
   ToClient(link, [link, reply] {
-    // A copy: the reply may make the client close the link.
+    // Calls a copy, because the reply may make the client close the link.
     if (const auto on_reply = link->on_reply) on_reply(reply);
   });
 }

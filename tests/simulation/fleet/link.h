@@ -13,21 +13,21 @@ namespace fairlock::fleet {
 
 // Delivers in order and loses nothing, as TCP does, but either end may find the other one gone.
 struct Link {
-  // At the client; both null: it has closed its end.
+  // The client's end; both are null if the client has closed it.
   std::function<void(const Reply& reply)> on_reply;
   std::function<void()> on_close;
 
-  // At the server.
-  std::function<void()> on_input;  // null: the server has closed its end
+  // The server's end.
+  std::function<void()> on_input;  // null if the server has closed its end
   std::string arrived;             // the kernel's buffer
   bool has_client_closed = false;
-  std::shared_ptr<Request> request;  // the one that arrived last
+  std::shared_ptr<Request> request;  // the request that arrived last
 
   TimeUs to_server_at = 0;  // when the newest bytes arrive
   TimeUs to_client_at = 0;
 };
 
-// Carries what is sent over links.
+// Delivers what is sent over links.
 class LinkNetwork {
  public:
   explicit LinkNetwork(std::uint64_t seed) : random_(seed) {}

@@ -23,7 +23,7 @@ constexpr int kBadArguments = 2;
 constexpr int kFailureCode = 3;
 constexpr unsigned kSecondsOfSeedMax = 60;
 constexpr unsigned kSecondsOfCampaignMax = 7 * 24 * 3600;
-// A history begins this long before the first request that matters.
+// A printed history begins this long before the first relevant request.
 constexpr TimeUs kTimeBefore = kSecond;
 
 struct Arguments {
@@ -41,7 +41,7 @@ bool ParseNumber(std::string_view text, std::uint64_t& number) {
   return result.ec == std::errc() && result.ptr == text.data() + text.size();
 }
 
-// "7" or "1..2000".
+// Parses "7" or "1..2000".
 bool ParseSeeds(Arguments& arguments) {
   const std::string_view text = arguments.seeds;
   const std::size_t dots = text.find("..");
@@ -89,7 +89,7 @@ void Explain(const Arguments& arguments, const Setting& setting) {
   std::cout << " --trace\n";
 }
 
-// Shared with the child process, which may end by a failed assertion.
+// Shared with the child process, which a failed assertion may end.
 std::uint64_t* seed_of_child = nullptr;
 
 void ShareSeed() {
@@ -131,7 +131,7 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Runs in a child process.
+// Runs the seeds in a child process.
 int RunSeeds(const Arguments& arguments) {
   Counts counts;
   std::uint64_t seed = arguments.first;

@@ -21,7 +21,7 @@ enum class Command : std::uint8_t {
   kPosition,    // POSITION key about
 };
 
-// Which run of which node took a request, and since when that run has the locks that it loaded.
+// Which run of which node executed a request, and when that run had loaded the locks.
 struct ServedBy {
   int run = 0;  // 0: none
   TimeUs loaded_at = 0;
@@ -30,7 +30,7 @@ struct ServedBy {
 struct Request {
   std::uint64_t number = 0;
   Command command = Command::kLock;
-  int owner = 0;  // of the client that sends it
+  int owner = 0;  // the client that sends it
   int about = 0;  // the owner that a read asks about
   int key = 0;
   TimeUs lease = 0;
@@ -38,12 +38,12 @@ struct Request {
   Token token = 0;
   TimeUs sent = 0;
 
-  // Where the network carried it; not known to the client. A request that its client gave up is
-  // still carried on, and may be executed.
+  // What became of it, which the client does not know. A request that its client gave up is still
+  // delivered, and may be executed.
   enum class Fate : std::uint8_t { kUnderWay, kExecuted, kDropped };
   Fate fate = Fate::kUnderWay;
-  TimeUs decided_at = 0;  // with kExecuted
-  ServedBy by = {};       // with kExecuted
+  TimeUs decided_at = 0;  // set with kExecuted
+  ServedBy by = {};       // set with kExecuted
 };
 
 struct Reply {

@@ -19,7 +19,7 @@ engine::EngineOptions EngineOptionsOf(const RunOptions& options) {
   return engine;
 }
 
-// As in PersistenceService.
+// The same value as in PersistenceService.
 command::Service ServiceOf(const persist::StateLogState& state) {
   if (state.has_failed) return command::Service::kFailed;
   if (!state.is_ready) return command::Service::kLoading;
@@ -139,7 +139,7 @@ void Run::Await() {
   is_woken_ = false;
 }
 
-// As TurnLoop::WaitMsMax.
+// Does what TurnLoop::WaitMsMax does.
 TimeUs Run::NextTurnAt() const {
   engine::TimeMs next = parts_.NextDeadline();
   if (state_log_) next = std::min(next, state_log_->NextDeadline());
@@ -178,7 +178,7 @@ void Run::TakeLead() {
   turn_.state_log = &*state_log_;
 }
 
-// The order of net::TurnLoop::RunTurn.
+// Follows the order of net::TurnLoop::RunTurn.
 void Run::RunTurn() {
   environment_.unix_time_us = UnixMs() * 1000;
   if (loaded_ && !state_log_ && !is_stop_asked_) TakeLead();
@@ -231,7 +231,7 @@ void Run::OnChange(const persist::StateLogState& state) {
   }
 }
 
-// The order of TurnLoop::BeginStop and Server::Run.
+// Follows the order of TurnLoop::BeginStop and Server::Run.
 void Run::HandOver() {
   is_over_ = true;
   HoldBoottime(false);

@@ -20,29 +20,29 @@ namespace fairlock::fleet {
 
 struct RunOptions {
   std::string node;
-  int number = 0;  // of this run, over all nodes
+  int number = 0;  // unique among the runs of all nodes
   engine::DurationMs restart_grace_ms = 0;
   bool keeps_lines = true;
-  TimeUs boot_offset = 0;  // of the machine's clock
-  TimeUs wall_offset = 0;  // of its wall clock
+  TimeUs boot_offset = 0;  // offset of the machine's boot clock
+  TimeUs wall_offset = 0;  // offset of its wall clock
   TimeUs turn = kMs;       // how long a turn takes
 };
 
 enum class RunEnd : std::uint8_t {
   kKilled,
-  kDeposed,  // starts again as a standby
-  kStopped,  // handed over
-  kFailed,   // the locks cannot be read or written: error() says why
+  kDeposed,  // the node restarts as a standby
+  kStopped,  // the node has handed over
+  kFailed,   // the locks cannot be read or written; error() says why
 };
 
 struct RunHooks {
-  std::function<void(std::string)> event;    // for a history
-  std::function<void()> taken_over;          // the locks are not loaded yet
-  std::function<void(const ServedBy&)> led;  // they are
+  std::function<void(std::string)> event;    // adds a line to the history
+  std::function<void()> taken_over;          // called before the locks are loaded
+  std::function<void(const ServedBy&)> led;  // called when the locks are loaded
 };
 
-// The glue of server/services/persistence_service and of net::TurnLoop around the real parts, which
-// are everything else: the leadership, the log, the engine, the commands.
+// Replaces the glue in server/services/persistence_service and net::TurnLoop. Everything else is
+// the real code: the leadership, the log, the engine, the commands.
 class Run {
  public:
   Run(const RunOptions& options, LinkNetwork& network, RunHooks hooks);
@@ -50,10 +50,10 @@ class Run {
   Run& operator=(const Run&) = delete;
   ~Run();
 
-  // Begins; calls `on_end` from a fiber of this process when it has ended, as its last act.
+  // Starts the run. When the run has ended, a fiber of this process calls `on_end` as its last act.
   void Start(std::function<void(RunEnd)> on_end);
 
-  // Called by anyone, between turns:
+  // These may be called by anyone between turns:
   // REQUIRES: accepts().
   void Accept(const std::shared_ptr<Link>& link);
   void Stop();  // SIGTERM
@@ -63,9 +63,9 @@ class Run {
   bool is_ready() const { return leads() && state_.is_ready && !state_.is_unsure; }
   int number() const { return options_.number; }
   bool is_stop_asked() const { return is_stop_asked_; }
-  // What an operator does at a node that awaits it.
+  // Accepts the restore as an operator would, if the node waits for that.
   void AcceptRestore();
-  // After its end: of its take-over; 0: there was none.
+  // Call this after the end: returns the epoch of its take-over; 0: there was none.
   std::uint64_t epoch() const { return epoch_; }
   const std::string& error() const { return error_; }
 
@@ -90,7 +90,7 @@ class Run {
   const RunOptions options_;
   LinkNetwork& network_;
   const RunHooks hooks_;
-  engine::TimeMs held_at_ = -1;  // the clock stands still since then; -1: it runs
+  engine::TimeMs held_at_ = -1;  // the time since when the clock stands still; -1: it runs
   engine::DurationMs held_ms_ = 0;
   Process process_;
   command::FakeEnvironment environment_;
@@ -98,7 +98,7 @@ class Run {
   Turn turn_;
   std::unique_ptr<storage::replicated::ClusterHome> home_;
   persist::LoadedRows rows_;
-  std::optional<storage::Status> loaded_;  // none: AwaitLeadership has not returned
+  std::optional<storage::Status> loaded_;  // nullopt: AwaitLeadership has not returned yet
   std::optional<persist::StateLog> state_log_;
   persist::StateLogState state_;
   std::list<ServerConnection> connections_;

@@ -1,4 +1,4 @@
-// What stands in for threads, their waits and random devices in the copy of the sources that the
+// Replacements for threads, their waits, and random devices in the copy of the sources that the
 // simulation runs (faults/seams.toml).
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace fairlock::fleet {
 
-// Stands in for std::thread: a fiber of the process whose fiber makes it.
+// Replaces std::thread: a fiber of the same process as the fiber that creates it.
 class Thread {
  public:
   Thread() = default;
@@ -30,7 +30,7 @@ class Thread {
   std::shared_ptr<bool> has_ended_;
 };
 
-// Stands in for std::condition_variable. The mutex is real: no fiber gives way while it has one.
+// Replaces std::condition_variable. The mutex is real: no fiber yields while it holds one.
 class ConditionVariable {
  public:
   void notify_one() { notify_all(); }
@@ -66,24 +66,25 @@ class ConditionVariable {
   std::vector<Fiber*> waiting_;
 };
 
-// Stands in for std::this_thread::sleep_for.
+// Replaces std::this_thread::sleep_for.
 inline void SleepFor(std::chrono::microseconds duration) {
   Time().SleepUntil(Time().now() + duration.count());
 }
 
-// Stands in for the sizes that a node's store has: smaller ones, so that frames are cut and history
-// is discarded in a short run. A seed chooses them.
+// Replaces the sizes that a node's store uses with smaller ones, so that even a short run splits
+// frames and discards history. The seed chooses them.
 struct StoreSizes {
   static inline std::size_t frame_bytes_max = 0;
   static inline std::int64_t compact_every = 0;
-  static inline std::uint64_t batch_bytes_max = 0;  // of which a snapshot begins
+  static inline std::uint64_t batch_bytes_max =
+      0;  // with this many bytes of batches, a snapshot begins
 };
 
-// Stands in for std::random_device: the same numbers in each run of a seed.
+// Replaces std::random_device: returns the same numbers in each run of a seed.
 class RandomDevice {
  public:
   std::uint32_t operator()() const { return next++; }
-  static inline std::uint32_t next = 0;  // unique is all that its users need
+  static inline std::uint32_t next = 0;  // its users need only unique numbers
 };
 
 }  // namespace fairlock::fleet

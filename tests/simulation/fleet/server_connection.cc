@@ -80,7 +80,7 @@ void ServerConnection::SendOutput() {
   const std::uint64_t sendable =
       gate_.is_open() ? bytes.size() : gate_.open_up_to() - output.sent();
   if (sendable == 0 || turn_.process.is_dead) return;
-  // A client has one request under way, so the output is its reply.
+  // A client has one request in flight, so the output is the reply to it.
   assert(sendable == bytes.size());
   protocol::ReplyParser parser;
   protocol::Reply parsed;

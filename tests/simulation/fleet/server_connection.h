@@ -1,4 +1,4 @@
-// A connection at the server: a real pipeline and a real output gate over a link.
+// The server's side of a connection: a real pipeline and a real output gate on a link.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace fairlock::fleet {
 
-// What the connections of one run share in a turn.
+// What all connections of a run share in a turn.
 struct Turn {
   command::ServerParts& parts;
   LinkNetwork& network;
@@ -22,7 +22,8 @@ struct Turn {
   ServedBy by = {};
 };
 
-// The steps of net::RespConnection in a turn, in its order, without sockets and their limits.
+// Takes the same steps per turn as net::RespConnection, in the same order, but without sockets and
+// their limits.
 class ServerConnection final : private command::Transport {
  public:
   ServerConnection(Turn& turn, std::shared_ptr<Link> link);
@@ -30,11 +31,11 @@ class ServerConnection final : private command::Transport {
   ServerConnection(const ServerConnection&) = delete;
   ServerConnection& operator=(const ServerConnection&) = delete;
 
-  // In the order of a turn:
+  // To be called in this order in each turn:
   void Receive();
   void CloseIfDisconnected();
   void Execute();
-  // Sends what may leave, and closes the connection when all is done.
+  // Sends the output that the gate has released, and closes the connection when nothing is left.
   void Finish();
 
   void Close();
@@ -58,7 +59,7 @@ class ServerConnection final : private command::Transport {
   net::OutputGate gate_;
   std::string input_;
   std::uint64_t seen_output_ = 0;
-  TimeUs decided_at_ = 0;  // when the output grew last
+  TimeUs decided_at_ = 0;  // when output was last added
   bool is_closed_ = false;
 };
 

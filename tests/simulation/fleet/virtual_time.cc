@@ -24,7 +24,7 @@ class Fiber {
   Process* process = nullptr;
   std::function<void()> body;
   std::shared_ptr<bool> has_ended;
-  std::uint64_t blocks = 0;  // a timer of an earlier block does not end a later one
+  std::uint64_t blocks = 0;  // counts the blocks, so that an old timer does not end a later one
   bool is_blocked = false;
 };
 
@@ -85,7 +85,7 @@ void Scheduler::End(Fiber& fiber) {
   fiber.has_ended.reset();
   ++fiber.blocks;
   idle_.push_back(&fiber);
-  // Whatever waits for the end looks again.
+  // Wakes whoever waits for the end.
   for (Fiber* other : std::vector<Fiber*>(fiber.process->fibers)) Ready(*other);
   setcontext(&fiber.back);
 }
@@ -100,7 +100,7 @@ void Scheduler::Ready(Fiber& fiber) {
 }
 
 void Scheduler::Resume(Fiber& fiber) {
-  // Paused since it became ready.
+  // The process was paused after the fiber became ready.
   if (fiber.process->is_paused) return fiber.process->parked.push_back(&fiber);
   Fiber* const before = std::exchange(current_, &fiber);
   swapcontext(&fiber.back, &fiber.context);
@@ -127,7 +127,7 @@ void Scheduler::RunUntil(TimeUs end, const std::function<bool()>& is_over) {
 
 void Scheduler::Continue(Process& process) {
   process.is_paused = false;
-  // Threads run in any order after a pause.
+  // After a pause, threads continue in an arbitrary order.
   if (++continued_ % 2 == 0) std::ranges::reverse(process.parked);
   for (Fiber* fiber : std::exchange(process.parked, {})) ready_.push_back(fiber);
 }

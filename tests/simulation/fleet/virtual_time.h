@@ -18,18 +18,18 @@ inline constexpr TimeUs kSecond = 1'000'000;
 
 class Fiber;
 
-// A simulated process: its fibers stand still while it is paused. After it was killed they run on
-// only to end, and nothing that they do leaves the process.
+// A simulated process. Its fibers stand still while it is paused. After it was killed, they run
+// only until they end, and nothing that they do leaves the process.
 struct Process {
   std::string name;
   bool is_paused = false;
   bool is_dead = false;
-  std::vector<Fiber*> fibers = {};  // that have not ended
-  std::vector<Fiber*> parked = {};  // to continue when the pause ends
+  std::vector<Fiber*> fibers = {};  // those that have not ended
+  std::vector<Fiber*> parked = {};  // those that continue when the pause ends
 };
 
-// Runs fibers and actions one at a time, in the order of their time, so that a run depends on
-// nothing but its seed. Fibers give way only where they block.
+// Runs fibers and actions one at a time, ordered by their time, so that a run depends only on its
+// seed. Fibers yield only where they block.
 class Scheduler {
  public:
   Scheduler();
@@ -40,16 +40,17 @@ class Scheduler {
   TimeUs now() const { return now_; }
   void At(TimeUs when, std::function<void()> action);
   void After(TimeUs delay, std::function<void()> action) { At(now_ + delay, std::move(action)); }
-  // Runs what is due until then, or until `is_over` returns true.
+  // Runs everything that is due up to that time, or until `is_over` returns true.
   void RunUntil(TimeUs end, const std::function<bool()>& is_over);
 
-  // The fiber becomes invalid when it ends; `has_ended` tells.
+  // The fiber becomes invalid when it ends, which sets `has_ended`.
   Fiber* Spawn(Process& process, std::function<void()> body, std::shared_ptr<bool> has_ended);
   void Pause(Process& process) { process.is_paused = true; }
   void Continue(Process& process);
   void Kill(Process& process);
 
-  // For fibers. They return early, also without cause: the caller checks what it waits for.
+  // Only fibers may call these. They may return early and without cause, so the caller must check
+  // again what it waits for.
   void Block();
   void BlockUntil(TimeUs when);
   void Ready(Fiber& fiber);
@@ -75,15 +76,16 @@ class Scheduler {
 
   TimeUs now_ = 0;
   std::uint64_t next_number_ = 0;
-  std::uint64_t continued_ = 0;  // how often a process continued
+  std::uint64_t continued_ = 0;  // how often a paused process has continued
   std::priority_queue<Event> events_;
   std::vector<Fiber*> ready_;
-  std::vector<std::unique_ptr<Fiber>> fibers_;  // all ever made; those that ended are used again
+  std::vector<std::unique_ptr<Fiber>>
+      fibers_;  // all fibers ever created; those that ended are reused
   std::vector<Fiber*> idle_;
   Fiber* current_ = nullptr;
 };
 
-// The scheduler of the run in progress.
+// Returns the scheduler of the current run.
 Scheduler& Time();
 
 }  // namespace fairlock::fleet

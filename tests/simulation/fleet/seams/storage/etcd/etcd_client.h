@@ -1,4 +1,4 @@
-// Stands in for the client of etcd: the same calls, answered by the modelled etcd over the
+// Replaces the client of etcd. It has the same calls, and the modelled etcd answers them over the
 // simulated network.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace fairlock::storage::etcd {
 
-// Blocks its fiber during a call.
+// A call blocks its fiber.
 class EtcdClient {
  public:
   using Timeout = std::chrono::milliseconds;

@@ -1,4 +1,5 @@
-// Stands in for a watch of etcd: the same reports, of the modelled etcd over the simulated network.
+// Replaces a watch of etcd. It reports the changes of the modelled etcd, which arrive over the
+// simulated network.
 #pragma once
 
 #include <chrono>
@@ -27,7 +28,7 @@ struct WatchReports {
   std::function<void(std::int64_t revision)> compacted;
 };
 
-// Follows on a fiber of its own.
+// Follows the changes on a fiber of its own.
 class EtcdWatch {
  public:
   static constexpr std::chrono::milliseconds kQuietTime{500};
