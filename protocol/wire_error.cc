@@ -29,7 +29,7 @@ constexpr auto kErrors = std::to_array<ErrorRow>({
     {ErrorCode::kClusterDown, "CLUSTERDOWN", "no server is currently responsible for the key"},
     {ErrorCode::kTryAgain, "TRYAGAIN",
      "not possible at the moment; the same request may succeed later"},
-    {ErrorCode::kNoQuorum, "NOQUORUM", "the fleet could not agree on a new leader now"},
+    {ErrorCode::kNoQuorum, "NOQUORUM", "the fleet cannot agree on a new leader at the moment"},
     {ErrorCode::kNoScript, "NOSCRIPT",
      "no script with this digest is cached; send its text with EVAL"},
     {ErrorCode::kNotBusy, "NOTBUSY", "no script is running"},

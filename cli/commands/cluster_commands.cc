@@ -193,7 +193,7 @@ Action DescribeImport(Arguments& arguments) {
 }
 
 constexpr auto kClusterCommands = std::to_array<CommandRow>({
-    {"cluster", kServer, "Shows and directs a fleet of servers", nullptr},
+    {"cluster", kServer, "Inspects and manages a fleet of servers", nullptr},
     {"cluster status", kServer, "Shows the leader, the nodes and etcd", DescribeClusterStatus},
     {"cluster failover", kServer, "Makes the leader hand over to a standby", DescribeFailover},
     {"cluster accept-restore", kServer, "Continues on an etcd restored from a backup",

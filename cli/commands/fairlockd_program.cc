@@ -53,7 +53,7 @@ Result<int> RunFairlockd(const std::vector<std::string>& arguments, bool output_
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return kExitDone;
-  return Failure{kExitRefused, "fairlockd did not succeed; it says why above"};
+  return Failure{kExitRefused, "fairlockd failed; its output above says why"};
 }
 
 }  // namespace fairlock::cli

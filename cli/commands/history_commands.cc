@@ -39,10 +39,10 @@ Result<int> ShowHistory(const HistoryOptions& options, Context& context) {
     return kExitDone;
   }
   if (page->events.empty()) {
-    context.Print("No events of " + context.out.Printable(query.key) +
+    context.Print("No known events of " + context.out.Printable(query.key) +
                   (page->oldest_unix_ms
-                       ? " are known; the history goes back to " + ShowMoment(*page->oldest_unix_ms)
-                       : " are known; nothing has happened yet") +
+                       ? "; the history goes back to " + ShowMoment(*page->oldest_unix_ms)
+                       : "; nothing has happened yet") +
                   ".\n");
     return kExitDone;
   }

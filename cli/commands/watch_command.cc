@@ -69,7 +69,7 @@ class Subscription {
     if (!client.has_choice()) return false;
     if (client.has_connected()) {
       search_until_ = NowMs() + kSearchMs;
-      context_.Say(lost.text + "; events may be missing until another server serves");
+      context_.Say(lost.text + "; events may be missed until another server takes over");
     }
     if (NowMs() >= search_until_) return false;
     std::this_thread::sleep_for(kNextSearch);

@@ -359,7 +359,7 @@ void AsyncConnection::TakeLoginReply(const protocol::Reply& reply) {
   --login_replies_left_;
   const bool is_probe = servers_.chooses() && login_replies_left_ == 0;
   if (is_probe && IsRefusalToServe(reply)) {
-    return LeaveServer("it does not serve locks now", {}, true);
+    return LeaveServer("it is not serving locks at the moment", {}, true);
   }
   // A probe that is refused for another reason, such as a missing permission, does not show whether
   // the server serves locks.

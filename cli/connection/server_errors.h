@@ -16,8 +16,8 @@ std::string_view ErrorWord(std::string_view error);
 // request may succeed a little later.
 bool IsTransient(std::string_view error);
 
-// Whether the server has executed nothing because it does not serve locks now: it is a standby, has
-// lost etcd, or is loading. Another server in the list may serve them.
+// Whether the server has executed nothing because it is not serving locks at the moment: it is a
+// standby, has lost etcd, or is loading. Another server in the list may serve them.
 bool IsRefusalToServe(const protocol::Reply& reply);
 
 // The server's own text, plus advice on what to try next if the text has none.

@@ -46,8 +46,8 @@ class ServerList {
   // Whether no other server has been tried in this round.
   bool is_first() const { return tried_ == 0; }
   // Records why the current server cannot be used, and turns to the next one. `is_standby`: it
-  // answered that it does not serve locks now. Returns false if the round is over; the next round
-  // begins with the same server as this one.
+  // answered that it is not serving locks at the moment. Returns false if the round is over; the
+  // next round begins with the same server as this one.
   bool TryNext(const std::string& reason, bool is_standby);
   // Whether a standby was found in this round, so that a server may serve locks soon.
   bool found_standby() const { return found_standby_; }

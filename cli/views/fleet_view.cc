@@ -69,9 +69,9 @@ void AddEtcdWarnings(const protocol::Reply& status, std::vector<std::string>& wa
     }
   }
   if (IsSet(status, "no_space")) {
-    warnings.emplace_back("etcd accepts no write: its alarm NOSPACE is raised");
+    warnings.emplace_back("etcd accepts no writes: its NOSPACE alarm is raised");
   } else if (IsSet(status, "short_of_quota")) {
-    warnings.emplace_back("etcd is short of its quota: no new locks are granted");
+    warnings.emplace_back("etcd has almost reached its quota: no new locks are granted");
   }
 }
 
@@ -89,7 +89,8 @@ std::string FleetLine(const protocol::Reply& status) {
   const auto age_ms = IntegerField(status, "age_ms");
   return PrintableField(status, "fleet") + ", as node " + PrintableField(status, "node") + " (" +
          PrintableField(status, "role") + ") saw it " +
-         (age_ms ? ShowDuration(*age_ms) + " ago" : "before it read the lists");
+         (age_ms ? ShowDuration(*age_ms) + " ago"
+                 : "before it had read the lists of nodes and members");
 }
 
 std::string LagText(const protocol::Reply& node) {
@@ -168,14 +169,14 @@ std::vector<std::string> FleetWarnings(const protocol::Reply& status) {
   std::vector<std::string> warnings;
   if (IsSet(status, "awaits_acceptance")) {
     warnings.emplace_back(
-        "etcd was restored from a backup: nobody takes over before `fairlockctl cluster "
-        "accept-restore`");
+        "etcd was restored from a backup: no node takes over until you run `fairlockctl "
+        "cluster accept-restore`");
   }
   if (TextField(status, "leader").empty()) warnings.emplace_back("nobody leads");
   if (IsSet(status, "unsure"))
-    warnings.emplace_back("etcd has confirmed nothing to the leader for 2s");
+    warnings.emplace_back("the leader has had no confirmation from etcd for 2s");
   if (const std::string error = PrintableField(status, "error"); !error.empty()) {
-    warnings.push_back("the lists could not be read again: " + error);
+    warnings.push_back("the lists of nodes and members could not be updated: " + error);
   }
   // Until the lists have been read, nothing is known about the nodes.
   if (IntegerField(status, "age_ms")) AddNodeWarnings(status, warnings);

@@ -291,7 +291,7 @@ constexpr auto kOptions = std::to_array<Option>({
      "balancer; the TLS port is on the same host. Empty: the node's name and the port."},
     {"cluster_relay", OptionType::kChoice, "yes", 0, 0, false, "", &Config::cluster_relay,
      "yes: a standby passes client connections on to the leader. no: it answers itself, and "
-     "commands about locks get -CLUSTERDOWN.",
+     "lock commands get -CLUSTERDOWN.",
      kNoYes},
     {"sentinel_port", OptionType::kNumber, "3249", 0, 65535, false, "", &Config::sentinel_port,
      "TCP port on which a node of a fleet answers clients that look for the leader as Redis "

@@ -115,7 +115,7 @@ bool Api::IsFromHere(const Request& request, Answer& refusal) const {
   }
   if (!request.origin.empty() && request.origin != "http://" + request.host &&
       request.origin != "https://" + request.host) {
-    refusal = Refusal(403, "NOPERM", "requests from web pages of another origin are not allowed");
+    refusal = Refusal(403, "NOPERM", "requests from web pages on another origin are not allowed");
     return false;
   }
   return true;

@@ -35,7 +35,7 @@ constexpr auto kFleetMetrics = std::to_array<FleetMetric>({
      "Increases with each take-over; 0: this node knows no leader yet",
      [](const FleetReport& r) { return Real(r.epoch); }},
     {"fairlock_fleet_unsure", MetricType::Gauge,
-     "1: this node leads, but etcd has confirmed nothing for 2 s",
+     "1: this node leads, but has had no confirmation from etcd for 2 s",
      [](const FleetReport& r) { return Flag(r.is_unsure); }},
     {"fairlock_fleet_awaits_acceptance", MetricType::Gauge,
      "1: etcd was restored from a backup, and no node leads until an operator accepts that",
@@ -50,7 +50,7 @@ constexpr auto kFleetMetrics = std::to_array<FleetMetric>({
      "Quota of etcd's database (cluster_etcd_quota); 0: not checked",
      [](const FleetReport& r) { return Real(r.quota_bytes); }},
     {"fairlock_etcd_no_space", MetricType::Gauge,
-     "1: etcd accepts no writes, because its alarm NOSPACE is raised",
+     "1: etcd accepts no writes, because its NOSPACE alarm is raised",
      [](const FleetReport& r) { return Flag(r.has_no_space); }},
 });
 
@@ -76,7 +76,7 @@ void AddLag(std::vector<MetricFamily>& families, const FleetReport& report) {
                                 "1: this node leads, or follows the log of the leader");
   MetricFamily behind =
       Family("fairlock_fleet_frames_behind", MetricType::Gauge,
-             "Frames of the leader's log that this node does not have yet; at the leader 0");
+             "Frames of the leader's log that this node does not have yet; 0 on the leader");
   const auto own = std::ranges::find(report.nodes, report.node, &FleetNode::name);
   if (own != report.nodes.end()) {
     AddSample(in_sync, {}, Flag(own->is_in_sync));
@@ -89,12 +89,12 @@ void AddLag(std::vector<MetricFamily>& families, const FleetReport& report) {
 // A member that does not answer has no sizes.
 void AddMembers(std::vector<MetricFamily>& families, const FleetReport& report) {
   MetricFamily up = Family("fairlock_etcd_member_up", MetricType::Gauge,
-                           "1: the member of etcd answered this node within the last seconds");
+                           "1: the etcd member answered this node within the last few seconds");
   MetricFamily size = Family("fairlock_etcd_database_bytes", MetricType::Gauge,
                              "Size of the member's database file");
-  MetricFamily in_use =
-      Family("fairlock_etcd_database_in_use_bytes", MetricType::Gauge,
-             "Size of the data in it; a defragmentation of the member would free the rest");
+  MetricFamily in_use = Family("fairlock_etcd_database_in_use_bytes", MetricType::Gauge,
+                               "Size of the data in the member's database file; defragmenting the "
+                               "member would free the rest");
   for (const EtcdMember& member : report.etcd) {
     const Labels labels = {{"endpoint", member.endpoint}};
     AddSample(up, labels, Flag(member.error.empty()));

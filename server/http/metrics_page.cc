@@ -151,8 +151,8 @@ constexpr auto kMetrics = std::to_array<Metric>({
      "1: the disk has failed, so no changes are accepted",
      [](const Source& s) { return s.persistence.has_failed ? 1.0 : 0.0; }},
     {"fairlock_storage_short_of_space", MetricType::Gauge,
-     "1: less free disk space than min_free_disk, or in a fleet less than a fifth of etcd's quota, "
-     "is left, so no new locks are granted",
+     "1: free disk space is below min_free_disk (in a fleet: less than a fifth of etcd's quota is "
+     "left), so no new locks are granted",
      [](const Source& s) {
        return s.server.availability.service() == command::Service::kShortOfSpace ? 1.0 : 0.0;
      }},

@@ -31,7 +31,7 @@ constexpr auto kRefused = std::to_array<Refused>({
     {"401", "The token, or user and password, are missing or wrong",
      [](const Route& route) { return route.access != Access::kOpen; }},
     {"403",
-     "The request comes from a page of another origin, or the user may not do this, or nobody may",
+     "The request comes from a page on another origin, or the user may not do this, or nobody may",
      [](const Route&) { return true; }},
     {"413", "The body is larger than 64 KB", IsPost},
     {"415", "The body is not JSON", IsPost},

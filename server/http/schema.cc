@@ -38,7 +38,7 @@ constexpr auto kEtcdMemberFields = std::to_array<Field>({
     {"version", kText, "", kMayBeNull},
     {"leader", kInteger, "1: it leads the etcd cluster"},
     {"size_bytes", kInteger, "Size of its database file"},
-    {"size_in_use_bytes", kInteger, "A defragmentation would free the rest"},
+    {"size_in_use_bytes", kInteger, "Defragmenting would free the rest"},
 });
 constexpr Schema kEtcdMember = {"EtcdMember", kEtcdMemberFields};
 constexpr auto kFleetFields = std::to_array<Field>({
@@ -52,15 +52,15 @@ constexpr auto kFleetFields = std::to_array<Field>({
      kMayBeNull},
     {"awaits_acceptance", kInteger,
      "1: etcd was restored from a backup, and no node leads until an operator accepts that"},
-    {"unsure", kInteger, "1: this node leads, but etcd has confirmed nothing for 2 s"},
+    {"unsure", kInteger, "1: this node leads, but has had no confirmation from etcd for 2 s"},
     {"age_ms", kInteger, "Age of the lists of nodes and members; null: not read yet", kMayBeNull},
-    {"error", kText, "Why the lists could not be read again; null: they could", kMayBeNull},
+    {"error", kText, "Why the lists could not be updated; null: they were", kMayBeNull},
     {"commits", kInteger, "Transactions that this process has committed as leader"},
     {"commits_us", kInteger, "How long they took in total"},
     {"committed_bytes", kInteger, ""},
     {"quota_bytes", kInteger, "Of etcd's database; 0: not checked"},
     {"short_of_quota", kInteger, "1: no new locks are granted"},
-    {"no_space", kInteger, "1: etcd accepts no writes, because its alarm NOSPACE is raised"},
+    {"no_space", kInteger, "1: etcd accepts no writes, because its NOSPACE alarm is raised"},
     {"nodes", kObjects, "By name", false, false, &kFleetNode},
     {"etcd", kObjects, "The members of etcd", false, false, &kEtcdMember},
 });
@@ -168,7 +168,7 @@ constexpr auto kEventFields = std::to_array<Field>({
 });
 constexpr Schema kEvent = {"Event", kEventFields};
 constexpr auto kHistoryFields = std::to_array<Field>({
-    {"oldest", kInteger, "The oldest time that is kept", kMayBeNull},
+    {"oldest", kInteger, "Time of the oldest event kept", kMayBeNull},
     {"next_until", kInteger, "Set if not everything was examined: the time of the next event",
      kMayBeNull},
     {"events", kObjects, "The newest first", false, false, &kEvent},

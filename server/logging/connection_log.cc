@@ -83,8 +83,8 @@ void ConnectionLog::LogHandshakeFailed(std::string_view peer, std::string_view w
 
 void ConnectionLog::LogUnexpectedTls(std::string_view peer, engine::TimeMs now) {
   if (const std::uint64_t count = unexpected_tls_.CountToLog(now); count > 0) {
-    log_.Warning("TLS clients on the port without TLS: {}, last {}; they should use tls_port",
-                 count, peer);
+    log_.Warning("TLS clients on the plaintext port: {}, last {}; they should use tls_port", count,
+                 peer);
   }
 }
 

@@ -30,8 +30,8 @@ void LogSink::sink_it_(const spdlog::details::log_msg& message) {
 void LogSink::ReportDrops() {
   const std::size_t drops = drops_here_ + (pool_ != nullptr ? pool_->overrun_counter() : 0);
   if (drops == drops_reported_) return;
-  const std::string line =
-      "log lines lost while nobody read them: " + std::to_string(drops - drops_reported_) + "\n";
+  const std::string line = "log lines lost because nothing was reading the log: " +
+                           std::to_string(drops - drops_reported_) + "\n";
   if (Write(line)) drops_reported_ = drops;
 }
 

@@ -105,7 +105,7 @@ void Confirm(Call& call, std::string_view word, const std::string_view* name) {
 void SubscribeTo(Call& call, bool is_pattern) {
   for (const std::string_view name : call.arguments.subspan(1)) {
     if (!call.subscriptions.Add(name, is_pattern)) {
-      return call.reply.Error(ErrorCode::kFull, "one connection of this port can have " +
+      return call.reply.Error(ErrorCode::kFull, "a connection to this port can have " +
                                                     std::to_string(Subscriptions::kNamesMax) +
                                                     " subscriptions with names of at most " +
                                                     std::to_string(engine::kGlobBytesMax) +
@@ -299,7 +299,7 @@ void RefuseUnknown(Call& call) {
                      "; this is the Sentinel port of fleet " + Quoted(view.fleet.fleet) +
                      ", which takes" + NamesOf(kCommands);
   if (!view.host.empty()) {
-    text += "; ask for locks at " + view.host + ":" + std::to_string(view.port);
+    text += "; send lock requests to " + view.host + ":" + std::to_string(view.port);
   }
   call.reply.Error(ErrorCode::kErr, text);
 }

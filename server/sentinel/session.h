@@ -19,7 +19,7 @@
 
 namespace fairlock::sentinel {
 
-// Executes the commands of Redis Sentinel, but no commands about locks. HELLO, AUTH and CLIENT work
+// Executes the commands of Redis Sentinel, but no lock commands. HELLO, AUTH and CLIENT work
 // as on the RESP ports, with the same users. A client that has logged in may use every other
 // command, because these reveal only the addresses of the fleet. The connection appears in CLIENT
 // LIST.

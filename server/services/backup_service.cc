@@ -16,7 +16,7 @@ BackupService::~BackupService() {
 
 std::string BackupService::Start(const storage::OpenedData& data,
                                  const command::BackupRequest& request, std::uint64_t client_id) {
-  if (thread_.joinable()) return "another one is being made";
+  if (thread_.joinable()) return "another backup is already in progress";
   thread_ = std::thread([this, &data, request, client_id, folder = folder_] {
     auto made = std::make_shared<Made>(Make(data, request, folder));
     boost::asio::post(loop_, [this, made, client_id] { End(*made, client_id); });

@@ -65,7 +65,7 @@ class LogCheck final : public RecordSink {
     if (!answer.ok()) return answer.status();
     report_.revision = answer->revision;
     if (answer->found.empty()) {
-      return Refused("there is no log below " + keys_.prefix + ": no node ever led this fleet");
+      return Refused("there is no log under " + keys_.prefix + ": no node ever led this fleet");
     }
     report_.beat.revision = answer->found.front().mod_revision;
     report_.beat.value = answer->found.front().value;
@@ -120,7 +120,7 @@ class LogCheck final : public RecordSink {
   void TakeFrame(const etcd::KeyValue& found) {
     const std::uint64_t number = keys_.FrameNumber(found.key);
     if (number < next_frame_)
-      return examination_.AddDamage(Damaged("the key " + found.key + " is not that of a frame"));
+      return examination_.AddDamage(Damaged("the key " + found.key + " is not a frame key"));
     AddMissing(number);
     ++next_frame_;
     ++report_.frames;

@@ -105,8 +105,8 @@ std::string FleetObserver::CheckFleet() {
   state_.is_fleet_checked = true;
   if (!answer.found.empty() && answer.found.front().value != kFleetValue) {
     state_.refusal = "the fleet was created as " + answer.found.front().value +
-                     ", but this version can be part only of " + std::string(kFleetValue) +
-                     "; use another cluster_name";
+                     ", but this version can only join a fleet of type " +
+                     std::string(kFleetValue) + "; use another cluster_name";
   }
   return "";
 }

@@ -22,7 +22,7 @@ constexpr std::size_t kSliceBytes = std::size_t{256} << 10;
 constexpr std::uint64_t kGeneration = 1;
 
 Status RefuseBegun(const std::string& leader) {
-  return Refused("the log of this fleet was begun before, by node " + leader +
+  return Refused("the log of this fleet was already started by node " + leader +
                  "; import only into a new cluster_name");
 }
 

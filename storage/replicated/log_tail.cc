@@ -11,7 +11,7 @@ namespace {
 constexpr std::chrono::milliseconds kPauseAfterDamage{10'000};
 constexpr std::chrono::milliseconds kPauseOfFinish{50};
 
-Status OfStop() { return Refused("the reading was stopped"); }
+Status OfStop() { return Refused("reading was stopped"); }
 
 }  // namespace
 

@@ -85,7 +85,7 @@ class DataTools(unittest.TestCase):
         # A second import would replace what the fleet has decided since.
         done = self.ctl.run("cluster", "import", str(folder), "--config", str(self.config))
         self.assertEqual(done.returncode, REFUSED)
-        self.assertIn("was begun before", done.stderr)
+        self.assertIn("was already started", done.stderr)
 
     def test_an_imported_copy_raises_the_tokens(self):
         folder, tokens = self.folder_with_locks()
@@ -154,7 +154,7 @@ class DataTools(unittest.TestCase):
         self.start_nodes()
         done = self.ctl.run("cluster", "import", str(folder), "--config", str(self.config))
         self.assertEqual(done.returncode, REFUSED)
-        self.assertIn("was begun before, by node n", done.stderr)
+        self.assertIn("was already started by node n", done.stderr)
         time.sleep(0.2)
         self.assertIsNotNone(self.fleet.await_leader())
 

@@ -354,7 +354,7 @@ class WrongPort(TlsCase):
                 connect(server.port, self.certificates.context())
         server.stop()
         log = server.output()
-        self.assertEqual(log.count("TLS clients on the port without TLS"), 1)
+        self.assertEqual(log.count("TLS clients on the plaintext port"), 1)
         self.assertIn("they should use tls_port", log)
 
 

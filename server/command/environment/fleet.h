@@ -56,19 +56,19 @@ struct FleetReport {
 
   // How long ago the lists were read; -1: not yet.
   std::int64_t age_ms = -1;
-  std::string error;             // why they could not be read again since then; empty: no error
+  std::string error;             // why they could not be updated since then; empty: no error
   std::vector<FleetNode> nodes;  // sorted by name
   std::vector<EtcdMember> etcd;  // in the order of the option cluster_etcd
   std::uint64_t quota_bytes = 0;
   bool is_short_of_quota = false;  // no new locks are granted
-  bool has_no_space = false;       // etcd accepts no write: its alarm NOSPACE is raised
+  bool has_no_space = false;       // etcd accepts no writes: its NOSPACE alarm is raised
 
   // How many transactions this process has committed as leader since it started, and their total
   // time.
   std::uint64_t commits = 0;
   std::uint64_t commits_us = 0;
   std::uint64_t committed_bytes = 0;
-  bool is_unsure = false;  // this node leads, but etcd has confirmed nothing to it for 2 s
+  bool is_unsure = false;  // this node leads, but has had no confirmation from etcd for 2 s
 };
 
 // Returns a node's replication offset as Redis counts it, but in transactions: the leader's offset

@@ -15,7 +15,7 @@ constexpr std::size_t kHandOversMax = 256;  // per tick
 
 constexpr std::string_view kNoLeader = "-CLUSTERDOWN no node leads the fleet; try again\r\n";
 constexpr std::string_view kNoPlainPort =
-    "-CLUSTERDOWN the node that leads has no port without TLS (port is 0); connect with TLS\r\n";
+    "-CLUSTERDOWN the leader has no plaintext port (port is 0); connect with TLS\r\n";
 
 }  // namespace
 

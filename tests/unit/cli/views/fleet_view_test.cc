@@ -150,11 +150,11 @@ TEST(FleetWarnings, NameEachTrouble) {
   EXPECT_THAT(FleetWarnings(StatusOf({.awaits_acceptance = true})),
               ElementsAre(HasSubstr("accept-restore")));
   EXPECT_THAT(FleetWarnings(StatusOf({.is_unsure = true})),
-              ElementsAre(HasSubstr("confirmed nothing")));
+              ElementsAre(HasSubstr("no confirmation")));
   EXPECT_THAT(FleetWarnings(StatusOf({.error = "timeout"})),
-              ElementsAre(HasSubstr("could not be read again: timeout")));
+              ElementsAre(HasSubstr("could not be updated: timeout")));
   EXPECT_THAT(FleetWarnings(StatusOf({.is_short = true})),
-              ElementsAre(HasSubstr("short of its quota")));
+              ElementsAre(HasSubstr("almost reached its quota")));
   EXPECT_THAT(FleetWarnings(StatusOf({.is_short = true, .has_no_space = true})),
               ElementsAre(HasSubstr("NOSPACE")));
   EXPECT_THAT(FleetWarnings(StatusOf({.nodes = {Node("n0", "leader", true)}})),

@@ -152,7 +152,7 @@ TEST_F(SessionTest, ThereIsNothingAboutLocks) {
   for (const char* request : {"LOCK k o", "GET k", "EVAL x 0", "MONITOR", "MULTI", "LOCKS"}) {
     EXPECT_THAT(Say(request), AllOf(StartsWith("-ERR unknown command '"),
                                     HasSubstr("this is the Sentinel port of fleet 'main'"),
-                                    HasSubstr("ask for locks at lock2.example:3247")))
+                                    HasSubstr("send lock requests to lock2.example:3247")))
         << request;
   }
   EXPECT_EQ(server_.parts().locks.engine().CountLocks(0), 0U);
