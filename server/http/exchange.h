@@ -9,7 +9,7 @@ namespace fairlock::http {
 
 enum class Verb : std::uint8_t { kGet, kPost, kOther };
 
-// A HEAD request appears as GET; the sender of the answer omits the body.
+// A HEAD request is passed on as GET, and the sender of the answer omits the body.
 struct Request {
   Verb verb = Verb::kGet;
   std::string target;  // as sent, such as "/api/v1/locks?match=*"
