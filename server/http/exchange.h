@@ -30,7 +30,7 @@ struct Answer {
   std::string_view content_encoding = {};  // static text
 };
 
-// Every refusal has a JSON body with a stable code and a text that says what is allowed.
+// Every refusal has a JSON body with a stable code and a message that says what is allowed.
 Answer Refusal(unsigned status, std::string_view word, std::string_view text);
 
 }  // namespace fairlock::http
