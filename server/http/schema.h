@@ -32,7 +32,8 @@ struct Field {
 struct Schema {
   std::string_view name;
   std::span<const Field> fields;
-  bool is_map = false;  // further members are strings, numbers or objects of that kind
+  // whether further members are allowed: strings, numbers, or objects with such members
+  bool is_map = false;
 };
 
 // Each is defined in schema.cc.
