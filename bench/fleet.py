@@ -332,7 +332,7 @@ def contended(fleet, is_quick):
     gaps = [later - earlier for earlier, later in zip(times, times[1:])]
     print(f"one key, {CLIENTS} clients: {quiet / seconds:,.0f} hand-overs/s; with {fail_overs} "
           f"fail-overs {len(times):,} hand-overs in all, longest pause {max(gaps):.2f} s, "
-          f"{inversions} inversions in {compared:,} places seen in {len(contention.queues):,} looks")
+          f"{inversions} inversions among {compared:,} places in {len(contention.queues):,} queues")
     if compared == 0:
         raise SystemExit("no queue was seen, so the order was not checked")
     if inversions:
@@ -347,7 +347,7 @@ def main():
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(sections))
     arguments = parser.parse_args()
     if unknown := set(arguments.sections) - set(sections):
-        parser.error(f"unknown section {', '.join(unknown)}; the sections are {', '.join(sections)}")
+        parser.error(f"unknown section {', '.join(unknown)}; sections: {', '.join(sections)}")
     for name in arguments.sections or sections:
         with Fleet() as fleet:
             sections[name](fleet, arguments.quick)
