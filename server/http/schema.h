@@ -32,8 +32,6 @@ struct Field {
 struct Schema {
   std::string_view name;
   std::span<const Field> fields;
-  // whether further members are allowed: strings, numbers, or objects with such members
-  bool is_map = false;
 };
 
 // Each is defined in schema.cc.
