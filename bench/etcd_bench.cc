@@ -3,10 +3,13 @@
 //   build/release/bin/etcd_bench 127.0.0.1:2379,127.0.0.1:2381,127.0.0.1:2383
 //
 // bench/etcd_bench.sh starts the members and this program. `items_per_second` is transactions by
-// the wall clock; `cpu_us` is the processor time of all threads of the client per transaction.
+// the wall clock; `cpu_us` is the processor time of all threads of the client per transaction;
+// `p50_us` and `p99_us` are percentiles of the time of a transaction.
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -42,16 +45,23 @@ void Transactions(benchmark::State& state, const EtcdOptions& options) {
   if (beat.outcome != Outcome::kDone) return state.SkipWithError(beat.message.c_str());
   std::int64_t revision = beat.found.empty() ? 0 : beat.found.front().mod_revision;
   std::int64_t number = 0;
+  std::vector<double> times_us;
   const double cpu_before = CpuSeconds();
   for (auto _ : state) {
+    const auto began = std::chrono::steady_clock::now();
     const Txn txn = NextWrite(revision, ++number, static_cast<std::size_t>(state.range(0)));
     const TxnAnswer answer = client.value()->Transact(txn, kTimeout);
     if (answer.outcome != Outcome::kDone) return state.SkipWithError(answer.message.c_str());
     revision = answer.revision;
+    const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - began;
+    times_us.push_back(time.count());
   }
   state.SetItemsProcessed(state.iterations());
   state.counters["cpu_us"] =
       (CpuSeconds() - cpu_before) * 1e6 / static_cast<double>(state.iterations());
+  std::sort(times_us.begin(), times_us.end());
+  state.counters["p50_us"] = times_us[times_us.size() / 2];
+  state.counters["p99_us"] = times_us[times_us.size() * 99 / 100];
 }
 
 // Runs the same transactions while a watch of the same process waits for other keys: gRPC polls all

@@ -135,7 +135,7 @@ Result<int> AcceptRestore(const ClusterOptions& options, Context& context) {
   if (options.is_json) {
     context.PrintJson(boost::json::object{{"accepted", true}});
   } else {
-    context.Print("Accepted; a node takes over soon.\n");
+    context.Print("Accepted; a node will take over soon.\n");
   }
   return kExitDone;
 }
@@ -198,7 +198,7 @@ constexpr auto kClusterCommands = std::to_array<CommandRow>({
     {"cluster failover", kServer, "Makes the leader hand over to a standby", DescribeFailover},
     {"cluster accept-restore", kServer, "Continues on an etcd restored from a backup",
      DescribeAcceptRestore},
-    {"cluster import", kServer, "Begins a new fleet with the locks of a data folder",
+    {"cluster import", kServer, "Starts a new fleet with the locks from a data folder",
      DescribeImport},
 });
 

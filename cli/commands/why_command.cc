@@ -157,7 +157,7 @@ std::string OwnerSentence(const WhyOptions& options, const Findings& findings,
   }
   const auto expected = ExpectedWait(findings);
   if (expected && !has_turn) {
-    text += "; with recent holds of " + ShowDuration(*findings.lock.hold_mean_ms) +
+    text += "; judging by recent holds of " + ShowDuration(*findings.lock.hold_mean_ms) +
             ", its turn comes in about " + ShowDuration(*expected);
   }
   return text + ".\n";

@@ -1,4 +1,4 @@
-// The composition root of this folder: everything that commands work on, constructed in order.
+// The composition root of this folder. It constructs everything that commands work on, in order.
 #pragma once
 
 #include <cstddef>

@@ -112,7 +112,7 @@ std::string HelpText() {
   text += HelpEntry("--init", "Start with an empty data folder, even if it had data before.");
   text += HelpEntry("--restore BACKUP", "Restore the data folder from a backup, and exit.");
   text += HelpEntry("--import DIR",
-                    "Begin the log of a new fleet with the locks of a data folder, and exit.");
+                    "Start the log of a new fleet with the locks from a data folder, and exit.");
   text += HelpEntry("--hash-password",
                     "Read a password from standard input, print its hash for requirepass or "
                     "acl_file, and exit.");

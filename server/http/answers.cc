@@ -18,7 +18,8 @@ struct StatusOfWord {
   unsigned status;
 };
 
-// For all other error codes: the request was valid, but the state of the locks does not allow it.
+// The status for all other error codes, which mean that the request was valid, but that the state
+// of the locks does not allow it.
 constexpr unsigned kOtherStatus = 409;
 constexpr auto kStatuses = std::to_array<StatusOfWord>({
     {"ERR", 400},

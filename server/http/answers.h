@@ -22,20 +22,20 @@ Answer JsonAnswer(const boost::json::object& object);
 // Converts an error reply: its first word becomes the code, and selects the status.
 Answer RefusalOf(const protocol::Reply& error);
 
-// Returns nullopt if the user of `commands` may make the request. For data that is read without
-// executing the command.
+// Returns nullopt if the user of `commands` may make the request. Used where data is read without
+// executing the command that the request names.
 std::optional<Answer> RefuseDenied(CommandCaller& commands,
                                    std::initializer_list<std::string_view> request);
 
 // Runs code that writes a command's reply, and returns the parsed reply.
 protocol::Reply ReplyOf(const std::function<void(protocol::ReplyWriter&)>& write);
 
-// An object with one field that contains the reply; a refusal if the reply is an error.
+// Returns an object with one field that contains the reply; a refusal if the reply is an error.
 Answer AnswerWith(std::string_view field, const protocol::Reply& reply);
 
 // The maximum number of rows in an answer if `count` is not given.
 inline constexpr std::int64_t kRowsDefault = 100;
-// Returns nullopt if `count` is not given, or is from 1 to `count_max`.
+// Returns nullopt if the parameter `count` is not given, or is from 1 to `count_max`.
 std::optional<Answer> RefuseCount(const Inputs& inputs, std::int64_t count_max);
 
 }  // namespace fairlock::http

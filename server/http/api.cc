@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kBearer = "Bearer ";
 
-// Constant-time comparison. `right` is not empty.
+// Compares in constant time. REQUIRES: `right` is not empty.
 bool IsEqual(std::string_view given, std::string_view right) {
   unsigned difference = given.size() == right.size() ? 0 : 1;
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -43,7 +43,7 @@ bool HasPasswords(const command::AccessControl& control) {
   });
 }
 
-// All routes, in the order of their families.
+// Returns all routes, in the order of their families.
 std::vector<const Route*> AllRoutes() {
   std::vector<const Route*> routes;
   for (const auto& family :
@@ -134,8 +134,8 @@ bool Api::DependsOnCaller(const Request& request, CommandCaller& commands) const
 const access::User* Api::AnybodysUser(Access access, CommandCaller& commands) const {
   const command::AccessControl& control = commands.server().access;
   if (access == Access::kOpen) return &control.own_user();
-  // If clients must log in or are limited, HTTP without credentials reveals no more than commands
-  // do.
+  // If clients must log in or have limited rights, requests without credentials are refused, so
+  // that HTTP reveals no more than commands do.
   const access::User* newcomer = control.NewcomersUser();
   const bool may_all_do_all = newcomer != nullptr && newcomer->IsUnlimited();
   const bool may_read = access == Access::kRead && may_all_do_all && !options_.is_token_for_reading;
@@ -150,7 +150,7 @@ const access::User* Api::Admit(const Request& request, Access access, CommandCal
     refusal = RefusalOfLogIn(*commands.log_in_error());
     return nullptr;
   }
-  // The permissions of the user are checked for each command.
+  // The permissions of the user are checked later, for each command.
   if (commands.has_logged_in()) return &commands.user();
   const command::AccessControl& control = commands.server().access;
   if (HasToken(request.authorization)) return &control.own_user();

@@ -14,8 +14,8 @@
 namespace fairlock::http {
 
 struct ApiOptions {
-  // The names of this server, in addition to numeric addresses. A request that uses another name is
-  // refused, because it may come from DNS rebinding.
+  // The names by which requests may address this server, in addition to numeric addresses. A
+  // request that uses another name is refused, because it may come from DNS rebinding.
   std::vector<std::string> host_names = {};
   // The bearer token for requests that change something; empty: such requests are refused.
   std::string token = {};
@@ -43,20 +43,21 @@ class Api {
   // The returned job, if any, must not outlive `commands`.
   Outcome Take(const Request& request, CommandCaller& commands, engine::TimeMs now) const;
 
-  // Whether the answer depends on the user. If not, no password is compared, so that neither a
-  // foreign page that sends a browser here nor a request for an open page can cause a failed
-  // log-in.
+  // Whether the answer depends on the user. If it does not, no password is compared, so that
+  // neither a foreign page that makes a browser send requests here nor a request for an open page
+  // can cause a failed log-in.
   [[nodiscard]] bool DependsOnCaller(const Request& request, CommandCaller& commands) const;
 
-  // The user of a request that comes from a page of this server or from no page; null: the request
-  // is refused. For upgrades, which have no route. `commands` belongs to the same connection.
+  // Returns the user of a request that comes from a page of this server or from no page; null if
+  // the request is refused. Used directly for upgrades, which have no route. `commands` belongs to
+  // the same connection.
   [[nodiscard]] const access::User* Admit(const Request& request, Access access,
                                           CommandCaller& commands, Answer& refusal) const;
 
  private:
   bool IsFromHere(const Request& request, Answer& refusal) const;
   bool IsOurHost(std::string_view host) const;
-  // The user for requests without credentials; null: credentials are required.
+  // Returns the user for requests without credentials; null if credentials are required.
   const access::User* AnybodysUser(Access access, CommandCaller& commands) const;
   bool HasToken(std::string_view authorization) const;
   Outcome TakeRoute(const Route& route, const Request& request, const Target& target,

@@ -42,7 +42,7 @@ std::string Unescaped(std::string_view text) {
   return bytes;
 }
 
-// "name=value name=value ...".
+// Converts a line of the form "name=value name=value ..." to an object.
 boost::json::object ClientOf(std::string_view line) {
   boost::json::object client;
   while (!line.empty()) {

@@ -11,7 +11,7 @@
 namespace fairlock::http {
 
 struct ClientQuery {
-  std::uint64_t after = 0;  // the id of a connection
+  std::uint64_t after = 0;  // lists only connections with a higher id
   std::size_t count_max = 100;
   bool is_only_waiting = false;  // only connections with a waiting request
 };

@@ -29,7 +29,7 @@ struct UserAndPassword {
   std::string password;
 };
 
-// RFC 7617; nullopt if the text is malformed.
+// Decodes credentials as RFC 7617 defines them; nullopt if the text is malformed.
 std::optional<UserAndPassword> Decoded(std::string_view basic) {
   const std::optional<std::string> text = json::DecodeBase64(basic);
   if (!text) return std::nullopt;
@@ -119,7 +119,8 @@ protocol::Reply CommandCaller::Call(std::span<const std::string_view> arguments,
                                     engine::TimeMs now) {
   std::string request;
   protocol::AppendRequest(request, arguments);
-  // A request that exceeds the limits would close the client, just as it closes a connection.
+  // Checks the limits first, because executing a request that exceeds them would close this client,
+  // just as it closes a connection.
   protocol::Arguments judged_arguments;
   const protocol::ParseResult judged =
       protocol::RequestParser().Parse(request, server_.pipeline.limits, judged_arguments);

@@ -1,4 +1,4 @@
-// One HTTP connection as a client of the commands: its requests are executed as commands.
+// One HTTP connection, as a client whose requests are executed as commands.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,9 @@
 
 namespace fairlock::http {
 
-// Appears in CLIENT LIST, is bound by its user's permissions, and is named in HISTORY by its
-// address. Acts as the server's own user, which may do everything, until Identify names another
-// user. Must not call commands that wait. Loop-confined.
+// Appears in CLIENT LIST, may do only what its user's permissions allow, and appears in HISTORY
+// with its address. Acts as the server's own user, which may do everything, until Identify names
+// another user. Must not call commands that wait. Loop-confined.
 class CommandCaller final : private command::Transport {
  public:
   // Calls `notice` when a log-in that had to wait has ended, or when CLIENT KILL closes this
@@ -30,9 +30,9 @@ class CommandCaller final : private command::Transport {
   ~CommandCaller() = default;
 
   // Selects the user for the following commands according to the Authorization header of their
-  // request: the named user for "Basic USER:PASSWORD", otherwise the server's own user. False: the
-  // password is still being compared; nothing may be called until `notice` is called, and then
-  // EndLogIn.
+  // request: the named user for "Basic USER:PASSWORD", otherwise the server's own user. Returns
+  // false if the password is still being compared. Nothing may then be called until `notice` has
+  // been called; the next call must be EndLogIn.
   [[nodiscard]] bool Identify(std::string_view authorization, engine::TimeMs now);
   void EndLogIn();
   // The commands that follow have no user until Identify is called.
@@ -43,7 +43,8 @@ class CommandCaller final : private command::Transport {
   bool has_logged_in() const { return has_logged_in_; }
   // REQUIRES: the client is not closed.
   const access::User& user() const { return *client().rights.user(); }
-  // Why the user may not make that request; empty: it may. For data that is read without a command.
+  // Returns why the user may not make that request; empty if it may. Used where data is read
+  // without executing a command.
   std::string Judge(std::span<const std::string_view> request) const;
   std::string Judge(std::initializer_list<std::string_view> request) const {
     return Judge(std::span(request.begin(), request.size()));
@@ -60,11 +61,11 @@ class CommandCaller final : private command::Transport {
   void SelectDatabase(std::uint8_t database) { client().profile.database = database; }
   command::ServerParts& server() { return server_; }
 
-  // True: replies since the last call may reveal the state of locks, which must be persisted before
-  // the answer is sent.
+  // Returns whether replies since the last call may reveal the state of locks. If so, that state
+  // must be persisted before the answer is sent.
   bool TakeStateDependency() { return client().output.TakeStateDependency(); }
   void Detach(engine::TimeMs now);
-  // CLIENT KILL has closed this client.
+  // Whether CLIENT KILL has closed this client.
   bool is_killed() const { return is_killed_; }
 
  private:
@@ -75,7 +76,7 @@ class CommandCaller final : private command::Transport {
   bool AdmitOutput(std::size_t) override { return false; }
   void CloseNow() override;
 
-  // False: the password is still being compared.
+  // Returns false if the password is still being compared.
   bool LogIn(std::string_view basic, engine::TimeMs now);
   protocol::Reply TakeReply();
 

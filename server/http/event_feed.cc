@@ -11,16 +11,18 @@ namespace fairlock::http {
 
 namespace {
 
-// The reply to PSUBSCRIBE is a push too; in a message, the last element is the JSON.
+// Distinguishes messages from the reply to PSUBSCRIBE, which is a push too. The last element of a
+// message is the JSON.
 constexpr std::string_view kMessage = "pmessage";
 
-// PSUBSCRIBE to the key channels of all databases; for a limited user, only to those that it may
-// hear.
+// Returns a PSUBSCRIBE to the lock channels of all databases; for a limited user, only to those
+// that the user may hear.
 std::vector<std::string> Subscription(const access::User& user, std::string_view match) {
   const auto channel = [&](std::string_view database) {
     return "__lock@" + std::string(database) + "__:" + std::string(match);
   };
-  // A `*` in place of the database number could also match the beginning of a key.
+  // Uses `?` and `??`, because a `*` in place of the database number could also match the beginning
+  // of a key.
   if (user.IsUnlimited()) return {"PSUBSCRIBE", channel("?"), channel("??")};
   std::vector<std::string> request = {"PSUBSCRIBE"};
   for (std::uint32_t database = 0; database < engine::kDatabases; ++database) {

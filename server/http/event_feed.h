@@ -34,18 +34,18 @@ class EventFeed final : private command::Transport {
   // REQUIRES: Detach was called.
   ~EventFeed() = default;
 
-  // Why the subscription failed; nullopt: it succeeded.
+  // Why the subscription failed; nullopt if it succeeded.
   const std::optional<protocol::Reply>& error() const { return error_; }
   // `notice` is called when there is something to take, or when the feed is over; it must only
   // record that.
   void set_notice(std::function<void()> notice) { notice_ = std::move(notice); }
 
-  // The events since the last call as a JSON array; empty if there are none.
+  // Returns the events since the last call as a JSON array; an empty string if there are none.
   std::string TakeEvents();
-  // True: events since the last call may reveal the state of locks, which must be persisted before
-  // they are sent.
+  // Returns whether events since the last call may reveal the state of locks. If so, that state
+  // must be persisted before they are sent.
   bool TakeStateDependency() { return client().output.TakeStateDependency(); }
-  // More than kBytesMax bytes waited, or CLIENT KILL closed this client.
+  // Whether more than kBytesMax bytes waited, or CLIENT KILL has closed this client.
   bool is_over() const { return is_over_; }
   void Detach(engine::TimeMs now);
 

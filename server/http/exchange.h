@@ -9,7 +9,7 @@ namespace fairlock::http {
 
 enum class Verb : std::uint8_t { kGet, kPost, kOther };
 
-// A HEAD request appears as GET; the sender of the answer omits the body.
+// A HEAD request is passed on as GET, and the sender of the answer omits the body.
 struct Request {
   Verb verb = Verb::kGet;
   std::string target;  // as sent, such as "/api/v1/locks?match=*"
@@ -30,7 +30,7 @@ struct Answer {
   std::string_view content_encoding = {};  // static text
 };
 
-// Every refusal has a JSON body with a stable code and a text that says what is allowed.
+// Every refusal has a JSON body with a stable code and a message that says what is allowed.
 Answer Refusal(unsigned status, std::string_view word, std::string_view text);
 
 }  // namespace fairlock::http

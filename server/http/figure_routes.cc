@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::int64_t kMinutesDefault = 60;
 constexpr std::int64_t kMinutesMax = record::LabelStatistics::kMinutesMax;
-// The cost of a row is mainly that of its percentiles.
+// Limited because each row is costly, mainly because of its percentiles.
 constexpr std::int64_t kMinuteRowsMax = 180;
 
 void AddDurations(boost::json::object& object, const std::string& name,
@@ -134,7 +134,7 @@ Outcome ShowStatistics(const RouteCall& call) {
 struct Column {
   std::string_view name;
   std::uint64_t Moment::*value;
-  bool is_counted;  // otherwise it is the value at the end of the minute
+  bool is_counted;  // true: the increase in the minute; false: the value at its end
 };
 
 constexpr auto kColumns = std::to_array<Column>({
@@ -154,7 +154,7 @@ constexpr auto kColumns = std::to_array<Column>({
 std::uint64_t ValueOf(const Column& column, const Moment& from, const Moment& to) {
   const std::uint64_t now = to.*column.value;
   if (!column.is_counted) return now;
-  // After CONFIG RESETSTAT the count starts from zero.
+  // If CONFIG RESETSTAT came in between, the count has started again from zero.
   const std::uint64_t before = from.*column.value;
   return now >= before ? now - before : now;
 }
@@ -180,7 +180,8 @@ class MinutesWork final : public SharedWork {
   }
 
  private:
-  // Calls `value` with the beginning and the end of each minute.
+  // Writes one column. Calls `value` with the samples from the beginning and the end of each
+  // minute.
   template <typename Value>
   void Write(std::string_view name, Value&& value) {
     body_.append(body_.empty() ? "{\"" : ",\"").append(name).append("\":[");

@@ -54,7 +54,8 @@ constexpr auto kFleetMetrics = std::to_array<FleetMetric>({
      [](const FleetReport& r) { return Flag(r.has_no_space); }},
 });
 
-// The names are not labels of every metric: a query joins them.
+// The names of the fleet and the node are labels only of this metric: a query that needs them joins
+// it with another metric.
 MetricFamily InfoFamily(const FleetReport& report) {
   MetricFamily family = Family("fairlock_fleet_info", MetricType::Gauge, "Always 1");
   AddSample(family, {{"fleet", report.fleet}, {"node", report.node}}, 1);
@@ -70,7 +71,7 @@ MetricFamily NodesFamily(const FleetReport& report) {
   return family;
 }
 
-// Without samples until this node finds its own record in etcd.
+// The families have no samples until this node finds its own record in etcd.
 void AddLag(std::vector<MetricFamily>& families, const FleetReport& report) {
   MetricFamily in_sync = Family("fairlock_fleet_in_sync", MetricType::Gauge,
                                 "1: this node leads, or follows the log of the leader");
@@ -86,7 +87,7 @@ void AddLag(std::vector<MetricFamily>& families, const FleetReport& report) {
   families.push_back(std::move(behind));
 }
 
-// A member that does not answer has no sizes.
+// There are no sizes for a member that does not answer.
 void AddMembers(std::vector<MetricFamily>& families, const FleetReport& report) {
   MetricFamily up = Family("fairlock_etcd_member_up", MetricType::Gauge,
                            "1: the etcd member answered this node within the last few seconds");

@@ -9,7 +9,7 @@
 
 namespace fairlock::http {
 
-// A node reports its own lag and not that of the others, because Prometheus reads every node.
+// A node reports only its own lag, because Prometheus reads the metrics of every node.
 void AddFleetFamilies(std::vector<prometheus::MetricFamily>& families,
                       const command::FleetReport& report);
 

@@ -96,12 +96,12 @@ record::HistoryQuery QueryOf(const RouteCall& call) {
     query.db = call.inputs.Database();
   }
   query.count_max = static_cast<std::size_t>(call.inputs.Number("count", kRowsDefault));
-  // With `before`, even thousands of events in one millisecond are returned page by page.
+  // `before` lets clients read page by page even if one millisecond has thousands of events.
   query.before = static_cast<std::uint64_t>(call.inputs.Number("before", 0));
   return query;
 }
 
-// The event kinds in a list such as "expired,broken"; nullopt if a name is unknown.
+// Returns the event kinds in a list such as "expired,broken"; nullopt if a name is unknown.
 std::optional<record::EventKinds> KindsOf(std::string_view names) {
   record::EventKinds kinds({});
   while (!names.empty()) {
@@ -216,7 +216,7 @@ Outcome ShowHistory(const RouteCall& call) {
   }
   if (!call.inputs.AreAllDatabases()) call.commands.SelectDatabase(call.inputs.Database());
   const std::string* key = call.inputs.Find("key");
-  // Checks the query and expires what is overdue; this range contains no events.
+  // This call only checks the query and expires what is overdue: with UNTIL 0 it finds no events.
   const protocol::Reply none =
       call.commands.Call({"HISTORY", key == nullptr ? "*" : *key, "UNTIL", "0"}, call.now);
   if (none.IsError()) return RefusalOf(none);
@@ -236,7 +236,7 @@ constexpr auto kHistoryParameters = std::to_array<Parameter>({
      "next_before of the previous page; 0 for the first page"},
 });
 
-// The connection has already handled requests with Upgrade, so this one has none.
+// Requests with an Upgrade header do not come here, because the connection handles them itself.
 Outcome AskForUpgrade(const RouteCall&) {
   return Refusal(426, "ERR", "this is a WebSocket: the Upgrade: websocket header is missing");
 }

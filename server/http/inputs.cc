@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kBase64Suffix = "_base64";
 
-// The name between the braces; empty: the segment is literal.
+// Returns the name between the braces; empty if the segment is literal.
 std::string_view PlaceholderOf(std::string_view segment) {
   if (!segment.starts_with('{')) return {};
   return segment.substr(1, segment.size() - 2);
@@ -32,7 +32,7 @@ std::vector<std::string_view> SegmentsOf(std::string_view path) {
   return segments;
 }
 
-// A JSON value as text; nullopt if it is not a string, number or boolean.
+// Returns a JSON value as text; nullopt if it is not a string, number or boolean.
 std::optional<std::string> TextOf(const boost::json::value& value) {
   if (const auto* text = value.if_string()) return std::string(text->data(), text->size());
   if (value.is_bool() || value.is_int64() || value.is_uint64())

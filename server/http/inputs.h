@@ -18,21 +18,21 @@ class Inputs {
   // Reads the path, the query, and the body of a POST, which is a JSON object.
   static Inputs Read(const Route& route, const Target& target, std::string_view body);
 
-  // Empty: no error; otherwise what is wrong and what is allowed.
+  // Says what is wrong and what is allowed; empty if there was no error.
   const std::string& error() const { return error_; }
 
-  // Null: not given.
+  // Returns null if the parameter was not given.
   const std::string* Find(std::string_view name) const;
   std::string_view Text(std::string_view name, std::string_view otherwise = "") const;
   bool Flag(std::string_view name) const { return Text(name) == "true"; }
   std::int64_t Number(std::string_view name, std::int64_t otherwise) const;
-  // The parameter "db" of type kDatabase; 0 if not given.
+  // Returns the parameter "db", of type kDatabase; 0 if it was not given.
   std::uint8_t Database() const { return static_cast<std::uint8_t>(Number("db", 0)); }
   // Whether the parameter "db", of type kDatabases, requests all databases.
   bool AreAllDatabases() const { return Text("db") == "*"; }
 
-  // Appends each given parameter that has a `word`: the word and the value; for a flag, only the
-  // word.
+  // For each given parameter that has a `word`, appends the word and the value; for a flag, only
+  // the word.
   void AppendOptions(std::vector<std::string_view>& arguments) const;
 
  private:

@@ -37,7 +37,7 @@ boost::json::object RowOf(const protocol::Reply& row) {
 struct Order {
   std::string_view name;
   std::size_t column;
-  bool is_number;  // sorted with the largest first; texts are sorted in byte order
+  bool is_number;  // true: largest first; false: strings in byte order
 };
 constexpr auto kOrders = std::to_array<Order>({{"wait", 3, true},
                                                {"hold", 4, true},
@@ -75,7 +75,7 @@ class RowOrder {
   const bool is_reversed_;
 };
 
-// Finds the first rows of all locks in a given order.
+// Sorts all locks in a given order, and answers with the first rows.
 class SortedLocks final : public SharedWork {
  public:
   SortedLocks(std::vector<std::string> options, const RowOrder& order, std::size_t count_max)
@@ -149,7 +149,8 @@ Outcome ListLocks(const RouteCall& call) {
   return JsonAnswer({{"locks", std::move(rows)}, {"cursor", page.elements.at(0).text}});
 }
 
-// Describing this many costs as much as a few dozen requests, however many holders there are.
+// The maximum number of holders that an answer describes, however many there are. Describing this
+// many costs as much as a few dozen requests.
 constexpr std::size_t kHoldersMax = 100;
 constexpr std::int64_t kPlacesMax = 500;
 
@@ -157,10 +158,10 @@ Outcome ShowLock(const RouteCall& call) {
   const std::string_view key = call.inputs.Text("key");
   if (auto refusal = RefuseDenied(call.commands, {"LOCKINFO", key})) return *std::move(refusal);
   call.commands.SelectDatabase(call.inputs.Database());
-  // QUEUE also expires what is overdue.
+  // QUEUE also expires overdue holds and waits.
   const protocol::Reply line = call.commands.Call({"QUEUE", key, "COUNT", "100"}, call.now);
   if (line.IsError()) return RefusalOf(line);
-  // LOCKINFO would write thousands of holders.
+  // Does not call LOCKINFO, because that would write all holders, of which there may be thousands.
   command::ServerParts& server = call.commands.server();
   const engine::LockInfo info = server.locks.engine().Inspect(
       {.db = call.inputs.Database(), .bytes = key}, kHoldersMax, server.locks.StepAt(call.now));

@@ -27,7 +27,8 @@ bool LockSurvey::Step(engine::TimeMs now) {
 LocksOfLabel& LockSurvey::OfLabel(std::string_view label) {
   const record::LabelTotals* totals = server_.recorder.totals();
   const std::size_t index = totals == nullptr ? 0 : totals->IndexOf(label);
-  // The label may be newer than the beginning of the walk.
+  // A label that is newer than the beginning of the walk has no entry, so it counts as
+  // LabelTotals::kOther, at index 1.
   return by_label_[index < by_label_.size() ? index : 1];
 }
 

@@ -13,8 +13,8 @@ namespace fairlock::http {
 // Uses the command LOCKS. Loop-confined.
 class LockWalk {
  public:
-  // The number of locks per turn: they take a few hundredths of a millisecond, which hardly delays
-  // requests.
+  // The number of locks examined per turn. This many take a few hundredths of a millisecond, which
+  // hardly delays requests.
   static constexpr const char* kLocksPerStep = "20";
 
   // `options` are those of LOCKS, such as MATCH and its glob.

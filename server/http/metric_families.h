@@ -14,11 +14,11 @@ double Real(Number value) {
   return static_cast<double>(value);
 }
 
-// Without samples.
+// Returns a family without samples.
 prometheus::MetricFamily Family(std::string_view name, prometheus::MetricType type,
                                 std::string_view help);
 
-// A summary without quantiles: only a sum and a count.
+// Returns a summary without quantiles, i.e. only a sum and a count.
 prometheus::MetricFamily SummaryFamily(std::string_view name, std::string_view help,
                                        std::uint64_t count, double sum_seconds);
 

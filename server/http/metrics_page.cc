@@ -44,11 +44,12 @@ struct Metric {
 
 double Seconds(std::int64_t ms) { return Real(ms) / 1000; }
 
-// The age of the oldest override that has no end; 0: there is none.
+// Returns the age of the oldest override that has no end; 0 if there is none.
 engine::DurationMs OldestOverrideMs(const Source& source) {
   engine::DurationMs oldest_ms = 0;
   for (const engine::LimitOverride& row : source.server.locks.engine().Limits(source.now).all()) {
-    // An override that ends by itself cannot be one that its operator has forgotten.
+    // The metric serves to find overrides that an operator has forgotten, so an override that ends
+    // by itself does not count.
     if (row.end == engine::kNever) oldest_ms = std::max(oldest_ms, source.now - row.since);
   }
   return oldest_ms;
@@ -182,7 +183,7 @@ constexpr auto kMetrics = std::to_array<Metric>({
      [](const Source& s) { return s.resources.user_cpu_seconds + s.resources.system_cpu_seconds; }},
 });
 
-// One sample for each command that was called or refused at least once.
+// Returns one sample for each command whose count is not 0.
 MetricFamily CommandFamily(const command::ServerParts& server, std::string_view name,
                            std::string_view help, std::uint64_t command::CommandCounts::*count) {
   MetricFamily family = Family(name, MetricType::Counter, help);
@@ -199,7 +200,7 @@ MetricFamily ErrorFamily(const command::CommandStatistics& statistics) {
   MetricFamily family = Family("fairlock_error_replies_total", MetricType::Counter,
                                "Requests answered with an error, by the first word of the error");
   for (const protocol::ErrorRow& error : protocol::AllErrors()) {
-    // These errors are counted under their first word, ERR.
+    // Protocol errors begin with ERR, so they are counted under that word.
     if (error.code == protocol::ErrorCode::kProtocol) continue;
     const std::uint64_t count = statistics.ErrorsOf(error.word);
     AddSample(family, {{"error", std::string(error.word)}}, Real(count));
@@ -246,7 +247,7 @@ void AddLoopFamilies(std::vector<MetricFamily>& families, const Source& source) 
                                    kept.syncs, Real(kept.syncs_us) / 1e6));
 }
 
-// Totals since the start, by label.
+// Adds the totals since the start, by label.
 void AddTotals(std::vector<MetricFamily>& families, const record::LabelTotals& totals) {
   MetricFamily events = Family("fairlock_events_total", MetricType::Counter,
                                "What happened to locks, by their label");
@@ -267,7 +268,7 @@ void AddTotals(std::vector<MetricFamily>& families, const record::LabelTotals& t
   families.push_back(std::move(holds));
 }
 
-// Current values, by label.
+// Adds the current values, by label.
 void AddSurvey(std::vector<MetricFamily>& families, const LockSurvey& survey,
                const record::LabelTotals* totals) {
   struct Figure {
@@ -291,7 +292,7 @@ void AddSurvey(std::vector<MetricFamily>& families, const LockSurvey& survey,
   for (const Figure& figure : kFigures) {
     MetricFamily family = Family(figure.name, MetricType::Gauge, figure.help);
     for (std::size_t i = 0; i < survey.by_label().size(); ++i) {
-      // The totals may have dropped a label since the survey.
+      // Labels may have been dropped from the totals since the survey.
       if (totals != nullptr && i >= totals->all().size()) break;
       const std::string label = totals == nullptr ? "" : totals->all()[i]->label;
       AddSample(family, {{"label", label}}, figure.value(survey.by_label()[i]));

@@ -10,11 +10,11 @@
 
 namespace fairlock::http {
 
-// In text format 0.0.4. Its size does not depend on the number of keys, owners or connections, and
-// is below 64 KB: LabelTotals limits the number of series with a label.
+// Returns the page in text format 0.0.4. Its size does not depend on the number of keys, owners or
+// connections. It is below 64 KB, because LabelTotals limits the number of series with a label.
 std::string MetricsPage(command::ServerParts& server, const LockSurvey& survey, engine::TimeMs now);
 
-// Surveys all locks first.
+// Returns work that surveys all locks and then makes the page.
 std::unique_ptr<SharedWork> MakeMetricsPage(command::ServerParts& server);
 
 }  // namespace fairlock::http

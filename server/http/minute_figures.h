@@ -19,7 +19,7 @@ struct Moment {
   std::uint64_t expired = 0;
   std::uint64_t timed_out = 0;
   std::uint64_t broken = 0;
-  // Not a count since the start, but the number at that moment.
+  // This and the following members are not counts since the start, but the numbers at that moment.
   std::uint64_t waiting = 0;
   std::uint64_t held = 0;
   std::uint64_t connections = 0;
@@ -34,7 +34,7 @@ class MinuteFigures {
 
   // Called at the start, and then at the end of each minute.
   void Note(const Moment& moment);
-  // The newest samples and the one before them, oldest first.
+  // Returns the newest `minutes` samples and the one before them, oldest first.
   std::vector<Moment> Newest(std::size_t minutes) const;
 
  private:

@@ -86,7 +86,7 @@ array ParametersOf(const Route& route) {
   return parameters;
 }
 
-// No field is required, because bytes may be given instead of text.
+// No text field is required, because it may be given as ..._base64 instead.
 object BodyOf(const Route& route) {
   object properties;
   array required;
@@ -179,7 +179,7 @@ object TypeOf(const Field& field, object& schemas) {
 
 void AddSchema(object& schemas, const Schema& schema) {
   if (schemas.contains(schema.name)) return;
-  schemas[schema.name] = nullptr;  // reserves its place in the order
+  schemas[schema.name] = nullptr;  // puts it before the schemas that its fields add
   object properties;
   array required;
   for (const Field& field : schema.fields) {
@@ -191,8 +191,8 @@ void AddSchema(object& schemas, const Schema& schema) {
   }
   object written{{"type", "object"}, {"properties", std::move(properties)}};
   if (!required.empty()) written["required"] = std::move(required);
-  // Later versions may add fields but never remove any, and bytes that are not text appear a second
-  // time as ..._base64.
+  // Later versions may add fields (but never remove any), and a value that is not UTF-8 has an
+  // additional field ..._base64.
   written["additionalProperties"] = true;
   schemas[schema.name] = std::move(written);
 }

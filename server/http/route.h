@@ -1,4 +1,4 @@
-// A route: one row for each operation of the HTTP API.
+// A route: a row that describes one operation of the HTTP API.
 #pragma once
 
 #include <cstdint>

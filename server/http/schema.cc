@@ -243,7 +243,7 @@ constexpr auto kClientFields = std::to_array<Field>({
     {"wait-key", kText, "What it waits for; empty: nothing"},
     {"waited-ms", kInteger, ""},
 });
-constexpr Schema kClient = {"Client", kClientFields, true};
+constexpr Schema kClient = {"Client", kClientFields};
 constexpr auto kClientsFields = std::to_array<Field>({
     {"clients", kObjects, "By rising number", false, false, &kClient},
     {"connected", kInteger, "How many there are"},
@@ -305,7 +305,7 @@ constexpr auto kChangedFields = std::to_array<Field>({{"changed", kText, "OK"}})
 }  // namespace
 
 constinit const Schema kErrorSchema = {"Error", kErrorEnvelope};
-constinit const Schema kStatusSchema = {"Status", {}, true};
+constinit const Schema kStatusSchema = {"Status", {}};
 constinit const Schema kClusterSchema = {"Cluster", kClusterFields};
 constinit const Schema kClientsSchema = {"Clients", kClientsFields};
 constinit const Schema kSettingsSchema = {"Settings", kSettingsFields};
@@ -324,6 +324,6 @@ constinit const Schema kLimitSetSchema = {"LimitSet", kLimitSetFields};
 constinit const Schema kDeletedSchema = {"Deleted", kDeletedFields};
 constinit const Schema kKilledSchema = {"Killed", kKilledFields};
 constinit const Schema kChangedSchema = {"Changed", kChangedFields};
-constinit const Schema kDescriptionSchema = {"Description", {}, true};
+constinit const Schema kDescriptionSchema = {"Description", {}};
 
 }  // namespace fairlock::http

@@ -32,7 +32,6 @@ struct Field {
 struct Schema {
   std::string_view name;
   std::span<const Field> fields;
-  bool is_map = false;  // further members are strings, numbers or objects of that kind
 };
 
 // Each is defined in schema.cc.

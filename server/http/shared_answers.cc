@@ -7,7 +7,7 @@
 namespace fairlock::http {
 
 struct SharedAnswers::Running {
-  std::uint64_t generation = 0;  // the generation of the users for which it is made
+  std::uint64_t generation = 0;  // AccessControl::generation() when the work began
   std::unique_ptr<SharedWork> work;
   std::optional<Answer> answer;
   std::uint64_t last_turn = 0;

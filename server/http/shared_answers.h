@@ -1,4 +1,5 @@
-// Answers that need a walk over everything, made once for all requests that arrive in the meantime.
+// Shares answers that need a walk over everything: each is made once for all requests that arrive
+// in the meantime.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +29,9 @@ class SharedAnswers {
  public:
   static constexpr std::size_t kAnswersMax = 32;
   static constexpr engine::DurationMs kWalkAgeMsMax =
-      500;  // age of answers for pages that need a walk
-  // An answer that took longer is reused for longer: for each question, walks take at most one
-  // kPartOfTime-th of the time.
+      500;  // maximum age of reused answers for pages that need a walk
+  // An answer that took longer to make is reused for longer, so that the walks for one question
+  // take at most 1/kPartOfTime of the time.
   static constexpr int kPartOfTime = 40;
 
   using Make = std::function<std::unique_ptr<SharedWork>()>;

@@ -49,7 +49,7 @@ Outcome ShowStatus(const RouteCall& call) {
   return info.IsError() ? RefusalOf(info) : JsonAnswer(SectionsOf(info.text));
 }
 
-// Null on a single server: it is not an error to ask.
+// A single server answers with null, because asking is not an error.
 Outcome ShowCluster(const RouteCall& call) {
   if (call.commands.server().environment.fleet != nullptr) {
     return AnswerWith("cluster", call.commands.Call({"CLUSTER", "STATUS"}, call.now));
@@ -129,14 +129,14 @@ Outcome ShowAccess(const RouteCall& call) {
   return JsonAnswer(answer);
 }
 
-// The fact that this function runs shows that the server is alive.
+// Checks nothing: if this function runs, the server is alive.
 Outcome ShowHealth(const RouteCall&) { return Answer{.content_type = kPlainText, .body = "ok\n"}; }
 
 Answer PlainText(unsigned status, std::string text) {
   return {.status = status, .content_type = kPlainText, .body = std::move(text) + "\n"};
 }
 
-// Nullopt: this server is not a node of a fleet.
+// Returns nullopt if this server is not a node of a fleet.
 std::optional<command::FleetReport> FleetOf(const RouteCall& call) {
   const command::Fleet* const fleet = call.commands.server().environment.fleet;
   if (fleet == nullptr) return std::nullopt;

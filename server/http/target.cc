@@ -15,7 +15,7 @@ const std::string* Target::FindParameter(std::string_view name) const {
 std::optional<Target> ParseTarget(std::string_view target) {
   const auto parsed = boost::urls::parse_origin_form({target.data(), target.size()});
   if (!parsed) return std::nullopt;
-  // In a query, unlike in a path, browsers write a space as '+'.
+  // In a query, browsers write a space as '+'; in a path they do not.
   boost::urls::encoding_opts as_form;
   as_form.space_as_plus = true;
   Target result;

@@ -9,7 +9,7 @@ namespace fairlock::http {
 // Returns the text before `end`, or all of it; removes it and `end` from `rest`.
 std::string_view TakeUpTo(std::string_view& rest, std::string_view end);
 
-// A whole number becomes a number, any other text a string.
+// Adds a whole number as a number, and any other text as a string.
 void AddNumberOrText(boost::json::object& object, std::string_view name, std::string_view value);
 
 }  // namespace fairlock::http

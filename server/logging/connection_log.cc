@@ -33,8 +33,8 @@ void ConnectionLog::LogClosed(const command::ClientProfile& client, net::CloseRe
 void ConnectionLog::LogOverLimit(LogThrottle& recurrence, std::string_view what,
                                  const command::ClientProfile& client, engine::TimeMs now) {
   if (const std::uint64_t count = recurrence.CountToLog(now); count > 0) {
-    log_.Warning("closed because they {}: {}, last {} {}", what, count, client.address.peer,
-                 Escaped(client.name));
+    log_.Warning("connections closed because they {}: {}, last {} {}", what, count,
+                 client.address.peer, Escaped(client.name));
   }
 }
 
@@ -43,22 +43,22 @@ void ConnectionLog::LogRefused(std::string_view peer, const net::Refusal& refusa
   if (refusal.is_http) {
     if (const std::uint64_t count = refused_http_.CountToLog(now); count > 0) {
       log_.Warning(
-          "HTTP connections closed because of http_max_clients ({}), idle ones first: {}, last for "
-          "{}",
+          "HTTP connections closed because of http_max_clients ({}), idle ones first: {}, most "
+          "recently to make room for {}",
           refusal.connections_max, count, peer);
     }
     return;
   }
   if (refusal.is_sentinel) {
     if (const std::uint64_t count = refused_at_sentinel_.CountToLog(now); count > 0) {
-      log_.Warning("refused at sentinel_port, which takes {} connections: {}, last {}",
+      log_.Warning("connections to sentinel_port refused, because it allows only {}: {}, last {}",
                    refusal.connections_max, count, peer);
     }
     return;
   }
   LogThrottle& recurrence = refusal.is_by_address ? refused_by_address_ : refused_;
   if (const std::uint64_t count = recurrence.CountToLog(now); count > 0) {
-    log_.Warning("refused because of {} ({}): {}, last {}",
+    log_.Warning("connections refused because of {} ({}): {}, last {}",
                  refusal.is_by_address ? "max_clients_per_address" : "max_clients",
                  refusal.connections_max, count, peer);
   }

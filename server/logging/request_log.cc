@@ -42,7 +42,7 @@ void RequestLog::LogClosedNewcomer(command::ClosedNewcomer why, std::string_view
   const bool is_slow = why == command::ClosedNewcomer::kTooSlow;
   LogThrottle& recurrence = is_slow ? slow_newcomers_ : newcomers_too_many_;
   if (const std::uint64_t count = recurrence.CountToLog(now); count > 0) {
-    log_.Warning("closed because they had not logged in ({}): {}, last {}",
+    log_.Warning("connections closed because they had not logged in ({}): {}, last {}",
                  is_slow ? "unauthenticated_timeout" : "max_unauthenticated_clients", count,
                  address);
   }

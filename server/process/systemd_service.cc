@@ -18,7 +18,7 @@ net::ListenResult SystemdService::TakeSockets(std::uint16_t tls_port) {
     const int descriptor = ::fcntl(given, F_DUPFD_CLOEXEC, SD_LISTEN_FDS_START + count);
     if (sd_is_socket(descriptor, AF_UNSPEC, SOCK_STREAM, 1) <= 0) {
       result.error =
-          "the service manager gave descriptor " + std::to_string(given) +
+          "the service manager passed descriptor " + std::to_string(given) +
           ", which is not a listening stream socket; the socket unit must use only ListenStream=";
       return result;
     }

@@ -79,9 +79,10 @@ void AskAboutClient(Call& call) {
     return EqualsIgnoreCase(name, call.arguments[1]);
   });
   if (is_ours) return Delegate(call);
-  call.reply.Error(ErrorCode::kErr, "unknown subcommand " + Quoted(call.arguments[1], 128) +
-                                        "; this port takes CLIENT SETNAME, GETNAME, SETINFO, ID, "
-                                        "INFO and NO-EVICT");
+  call.reply.Error(ErrorCode::kErr,
+                   "unknown subcommand " + Quoted(call.arguments[1], 128) +
+                       "; this port supports CLIENT SETNAME, GETNAME, SETINFO, ID, "
+                       "INFO and NO-EVICT");
 }
 
 void Role(Call& call) {
@@ -237,9 +238,10 @@ bool IsOurMaster(Call& call, const Command& command) {
 void Sentinel(Call& call) {
   const Command* const command = Find(kSentinelCommands, call.arguments[1]);
   if (command == nullptr) {
-    return call.reply.Error(
-        ErrorCode::kErr, "unknown subcommand " + Quoted(call.arguments[1], 128) +
-                             "; this port takes SENTINEL with one of" + NamesOf(kSentinelCommands));
+    return call.reply.Error(ErrorCode::kErr, "unknown subcommand " +
+                                                 Quoted(call.arguments[1], 128) +
+                                                 "; this port supports SENTINEL with one of" +
+                                                 NamesOf(kSentinelCommands));
   }
   if (!FitsArity(*command, call.arguments.size())) {
     return RefuseCount(call, "sentinel|" + std::string(command->name));
@@ -286,7 +288,7 @@ void DescribeCommands(Call& call) {
   if (has_word) {
     return call.reply.Error(ErrorCode::kErr, "unknown subcommand " +
                                                  Quoted(call.arguments[1], 128) +
-                                                 "; this port takes COMMAND, COMMAND COUNT and "
+                                                 "; this port supports COMMAND, COMMAND COUNT and "
                                                  "COMMAND DOCS");
   }
   call.reply.ArrayHeader(kCommands.size());

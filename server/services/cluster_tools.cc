@@ -52,7 +52,7 @@ bool ImportData(const Config& config, const std::string& folder) {
   const storage::Status status = storage::replicated::ImportLog(settings.options, rows.value());
   if (!status.ok()) return Refuse("nothing was imported: " + status.message());
   std::cout << rows->rows().size() << " rows of " << folder << " are now the log of the fleet "
-            << config.cluster_name << "; start its nodes, and no server on " << folder
+            << config.cluster_name << "; start its nodes, and never start a server on " << folder
             << " again\n";
   return true;
 }

@@ -40,8 +40,8 @@ void RelayService::OnLeader(const LeaderView& view) {
   probe_->SetSilent(view.is_silent);
   if (view.awaits_acceptance && !awaits_acceptance_) {
     log_.Error(
-        "etcd has an older state than this node has seen, as after a restore from a backup; this "
-        "node does not take over until `fairlockctl cluster accept-restore`");
+        "etcd has an older state than this node has seen, so it may have been restored from a "
+        "backup; this node does not take over until you run `fairlockctl cluster accept-restore`");
   }
   awaits_acceptance_ = view.awaits_acceptance;
   if (!relay_) return;
@@ -80,7 +80,7 @@ std::optional<net::LeaderAddress> RelayService::AddressOf(const LeaderView& view
 
 void RelayService::ServeHere() {
   if (!relay_) return;
-  log_.Info("{} parked connections are served here", relay_->parked());
+  log_.Info("serving {} parked connections on this node", relay_->parked());
   loop_.ReplaceSink(relay_->door());
   if (tls_ != nullptr) loop_.ReplaceSink(relay_->tls_door(), tls_);
   relay_->ServeHere();

@@ -102,7 +102,7 @@ class Scanner {
       return is_within_record_ && IsPrepared() ? Torn() : LogScan{.end = at_};
     }
     if (!fragment.has_known_type()) {
-      return JudgeBroken(rest, "has the unknown type " + std::to_string(fragment.type));
+      return JudgeBroken(rest, "has unknown type " + std::to_string(fragment.type));
     }
     if (fragment.size() > rest.size()) {
       return is_last_block ? JudgeTail(fragment, rest)

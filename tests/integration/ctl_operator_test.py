@@ -77,7 +77,7 @@ class Why(WithServer):
         self.own.ask("LOCK", "k", "a")
         self.wait_in_line("k", "b")
         self.assertRegex(self.ctl.text("why", "k", "b"),
-                         r"with recent holds of \d+ms, its turn comes in about \d+ms\.")
+                         r"judging by recent holds of \d+ms, its turn comes in about \d+ms\.")
 
 
 class Owner(WithServer):

@@ -34,7 +34,7 @@ std::shared_ptr<const access::UserTable> OnlyDefaultUser() {
   return table;
 }
 
-// A name that no user in an ACL file can have.
+// No user in an ACL file can have this name.
 constexpr std::string_view kOwnUserName = "(server)";
 
 std::string Denial(const User& user, std::string_view verb, std::string_view name,

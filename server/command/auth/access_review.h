@@ -25,8 +25,9 @@ class Sessions;
 // no longer exists or is off, or if the client is subscribed to something that the user may not
 // hear. Waits that the user is no longer permitted to request end with -NOPERM.
 //
-// Reviews every connection and every place immediately, because from the change on nobody may be
-// granted a lock that the new rules deny. Changes are rare: an operator makes them. Loop-confined.
+// Reviews every connection and every place immediately, because after the change nobody may be
+// granted a lock that the new rules deny. Changes are rare, because an operator makes them.
+// Loop-confined.
 class AccessReview {
  public:
   AccessReview(AccessControl& control, Sessions& sessions, const ClientRegistry& clients,

@@ -1,5 +1,5 @@
-// Which owners and channels a request names, for the permission check. The command table says which
-// keys it names.
+// Tells the permission check which owners and channels a request names. The command table says
+// which keys it names.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ enum class Reach : std::uint8_t {
   kChannels,      // every argument is a channel
   kShardChannels,
   kPatterns,  // every argument is a glob of channels
-  kNotify     // the channel after the option NOTIFY, if given
+  kNotify     // the channel after the option NOTIFY, if that is given
 };
 
 struct AccessRow {
@@ -45,8 +45,8 @@ inline constexpr std::string_view kSetNewName = "set|nx";
 // Whether a SET has NX among its options.
 bool IsSetNew(std::span<const std::string_view> request);
 
-// Whether a WAIT is the one of Redis, which waits for replicas: its arguments are two whole
-// numbers, neither of them a key.
+// Whether a WAIT is the Redis command of that name, which waits for replicas. Its arguments are two
+// whole numbers, neither of which is a key.
 bool IsWaitForReplicas(std::span<const std::string_view> request);
 
 // Returns the channel after NOTIFY among the options of LOCK, which begin at `first`; empty if

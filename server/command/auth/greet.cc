@@ -17,7 +17,7 @@ void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting, bo
   };
   const bool is_sentinel = client.profile.is_at_sentinel_port;
   reply.MapHeader(is_sentinel ? 6 : 7);
-  // `server` names the protocol dialect to which `version` belongs. INFO names the real server.
+  // `server` names the product whose version `version` is. INFO names the real server.
   field("server", "redis");
   field("version", kRedisVersion);
   reply.Bulk("proto");

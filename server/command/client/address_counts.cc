@@ -8,7 +8,7 @@ namespace fairlock::command {
 
 namespace {
 
-// True for "127.0.0.1:5" and "[::1]:5"; anything else is the path of a unix socket.
+// Returns true for "127.0.0.1:5" and "[::1]:5"; anything else is the path of a unix socket.
 bool IsOfNetwork(std::string_view peer) {
   if (peer.starts_with('[')) return true;
   const std::string_view host = peer.substr(0, peer.rfind(':'));

@@ -1,4 +1,4 @@
-// The connected clients, by id.
+// Finds the connected clients by their ids.
 #pragma once
 
 #include <cstdint>

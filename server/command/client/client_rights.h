@@ -1,4 +1,4 @@
-// The user as which a client has logged in, and what the client may do.
+// Which user a client has logged in as, and what the client may do.
 #pragma once
 
 #include <cstdint>

@@ -40,7 +40,7 @@ class ClientWait {
   // Does nothing if the client is not waiting.
   void End(ServerGauges& gauges);
 
-  // Makes the reply to the LOCK that now waits the map of EXPLAIN.
+  // When the LOCK that now waits is answered, the reply will be the map of EXPLAIN.
   void ExplainLater(RequestToExplain request);
   std::unique_ptr<RequestToExplain> TakeExplained() { return std::move(explained_); }
 

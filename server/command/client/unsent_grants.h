@@ -15,7 +15,7 @@ struct DeliveredGrant {
   engine::Token token = 0;  // 0: the message announces no grant
 };
 
-// A grant that the reply announces which ends at offset `reply_end` in the stream of all bytes ever
+// A grant, announced by the reply that ends at offset `reply_end` in the stream of all bytes ever
 // written to the connection.
 struct UnsentGrant {
   std::uint64_t reply_end;

@@ -1,4 +1,4 @@
-// The replies that end waits.
+// Writes the replies that end waits.
 #pragma once
 
 #include <string>

@@ -98,7 +98,7 @@ class Settings {
  public:
   // Returns the settings whose name matches the glob, in the order of their table.
   virtual std::vector<Setting> FindSettings(const engine::Glob& name_glob) const = 0;
-  // Returns an empty text on success, otherwise the error.
+  // Returns an empty string on success, otherwise the error.
   virtual std::string ChangeSetting(std::string_view name, std::string_view value) = 0;
 
  protected:
@@ -108,7 +108,7 @@ class Settings {
 class Persistence {
  public:
   virtual PersistenceReport Report() const = 0;
-  // Starts a backup of the data. Returns an empty text if it has started; the client with that id
+  // Starts a backup of the data. Returns an empty string if it has started; the client with that id
   // is answered later. Otherwise returns the error.
   virtual std::string StartBackup(const BackupRequest& request, std::uint64_t client_id) = 0;
 
@@ -118,7 +118,7 @@ class Persistence {
 
 class UserDirectory {
  public:
-  // Reads the users again. Returns an empty text on success, otherwise why nothing has changed.
+  // Reads the users again. Returns an empty string on success, otherwise why nothing has changed.
   virtual std::string ReloadUsers() = 0;
   // Starts a comparison off the loop, whose result goes to LogIns::Finish. Returns false if too
   // many comparisons are running.
@@ -136,7 +136,7 @@ enum class ClosedNewcomer : std::uint8_t { kTooSlow, kOneTooMany };
 class CommandLog {
  public:
   virtual void LogWarning(std::string_view text) = 0;
-  // A script of a client called redis.log.
+  // Called when a client's script has called redis.log.
   virtual void LogFromScript(script::LogLevel level, std::string_view text) = 0;
   virtual void LogFailedLogIn(std::string_view address, std::string_view user) = 0;
   // Called when commands that take memory start to be refused, and when they are accepted again.

@@ -83,10 +83,10 @@ class Fleet {
  public:
   virtual FleetReport Report() const = 0;
   // Hands leadership over to a standby: to the node of that name, or to any standby if the name is
-  // empty. Returns an empty text if the fail-over has begun, otherwise the reason why it has not.
+  // empty. Returns an empty string if the fail-over has begun, otherwise why it has not.
   virtual std::string StartFailOver(std::string_view to) = 0;
-  // Called when an operator accepts the state to which etcd was restored. Returns an empty text on
-  // success, otherwise the error.
+  // Called when an operator accepts the state to which etcd was restored. Returns an empty string
+  // on success, otherwise the error.
   virtual std::string AcceptRestore() = 0;
 
  protected:

@@ -30,7 +30,7 @@ void Executor::Execute(Client& client, const RequestAhead& request, engine::Time
   statistics.TurnTo(is_executed ? found.row : CommandTable::kNone);
   if (is_executed) {
     Invocation invocation{server_, client, request.arguments, reply, now, KeyOf(client, request)};
-    // Messages follow the reply, whatever the handler causes.
+    // Holds back messages that the handler causes until its reply has been written.
     parts_.delivery.set_executing(true);
     Run(found.row, invocation, Origin::kClient);
     parts_.delivery.set_executing(false);

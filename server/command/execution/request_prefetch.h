@@ -10,7 +10,8 @@
 
 namespace fairlock::command {
 
-// These are only hints, because an earlier request may still change the database. Loop-confined.
+// The results are only hints, because an earlier request may still change the database.
+// Loop-confined.
 class RequestPrefetch {
  public:
   RequestPrefetch(const CommandTable& table, const engine::LockEngine& engine,

@@ -172,8 +172,8 @@ void ClusterAcceptRestore(Invocation& call) {
 
 constexpr std::uint32_t kDirecting = kAdmin | kDangerous | kNoScript | kNoMulti;
 
-// None of them has the flag kWrite or kReadOnly, so a standby and a leader without etcd execute
-// them too.
+// None of these commands has the flag kWrite or kReadOnly, so that a standby, and a leader that
+// cannot reach etcd, execute them too.
 constexpr auto kClusterCommands = std::to_array<CommandSpec>({
     {"CLUSTER",
      ClusterAlone,

@@ -1,4 +1,4 @@
-// The families of commands, and the table of all of them.
+// The families of commands, and the table that contains all commands.
 #pragma once
 
 #include <span>

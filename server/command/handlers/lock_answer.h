@@ -15,7 +15,7 @@ struct AskedLock {
   std::span<const engine::KeyName> keys;  // for LOCK, only one
   std::string_view owner;
   bool is_explained = false;
-  // NOTIFY: if the request must wait, it is answered now and notified later
+  // NOTIFY was given: if the request must wait, it is answered now, and its outcome announced later
   bool is_notified = false;
 };
 

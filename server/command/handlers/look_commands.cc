@@ -22,7 +22,7 @@ constexpr std::size_t kHoldersShownMax = 10'000;
 constexpr std::int64_t kPlacesShownMax = 10'000;
 constexpr std::int64_t kPlacesShownDefault = 100;
 constexpr std::int64_t kScanCountMax = 100'000;
-// The maximum number of locks that are examined for one page: as for SCAN, COUNT is only a hint.
+// The maximum number of locks that are examined for one page, so COUNT is only a hint, as for SCAN.
 // Examining that many takes 0.1 to 0.2 ms, during which all other clients wait.
 constexpr std::size_t kLocksOfAPageMax = 250;
 
@@ -194,7 +194,7 @@ std::string Describe(const ClientProfile& client) {
 void Break(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   const engine::KeyName key = arguments.Key(call.key);
-  // In `BREAK key REASON`, with nothing after it, REASON is the name of an owner.
+  // In `BREAK key REASON`, with nothing after REASON, that word is the name of an owner.
   const std::size_t size = call.arguments.size();
   const bool has_owner =
       size > 2 && (size % 2 == 1 || !EqualsIgnoreCase(call.arguments[2], "REASON"));

@@ -73,7 +73,7 @@ std::string_view WhyNotTaken(engine::DenialReason reason) {
     case engine::DenialReason::kReserved:
       return "it is reserved for another owner, whose turn has come";
     case engine::DenialReason::kCooling:
-      return "MINHOLD keeps it taken after its last hold";
+      return "MINHOLD keeps it unavailable after its last hold";
     case engine::DenialReason::kDrained:
       return "a LIMIT override admits no new owners (see LIMIT LIST)";
     case engine::DenialReason::kStarting:

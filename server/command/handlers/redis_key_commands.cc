@@ -123,7 +123,7 @@ void Type(Invocation& call) {
   call.reply.Simple(!look->exists ? "none" : look->is_semaphore ? "semaphore" : "string");
 }
 
-// What Redis replies for a key without a remaining time.
+// What Redis replies instead of a remaining time, if there is none.
 constexpr std::int64_t kNoKey = -2;
 constexpr std::int64_t kNoEnd = -1;
 

@@ -140,7 +140,8 @@ void Keys(Invocation& call) {
 // Replies with the first key after a random position, which is derived from the clock; after the
 // last key the walk continues with the first one.
 void RandomKey(Invocation& call) {
-  // Without this check, it would examine the locks of all other databases if this one is empty.
+  // Without this check, the walk would examine the locks of all other databases if this one is
+  // empty.
   if (call.server.locks.engine().CountLocks(call.client.profile.database) == 0)
     return call.reply.Null();
   constexpr std::uint64_t kSpread = 0x9e37'79b9'7f4a'7c15;

@@ -60,7 +60,7 @@ constexpr std::string_view kImmutableSetting = "databases";
 // More than any real client sends. The number is limited because each pattern is matched against
 // the names of all settings.
 constexpr std::size_t kSettingPatternsMax = 50;
-// What matching one pattern costs, in bytes compared.
+// The cost of matching one pattern against all names, in bytes compared.
 constexpr std::uint64_t kSettingPatternCost = 20'000;
 
 void AddMatchingSettings(const Settings& settings, const engine::Glob& glob,
@@ -119,7 +119,7 @@ void RefuseSetting(Invocation& call, const std::string& name, const std::string&
                                         Quoted(name, 128) + ") - " + why);
 }
 
-// Returns an empty text on success, otherwise the error. Setting a fixed setting to its own value
+// Returns an empty string on success, otherwise the error. Setting a fixed setting to its own value
 // succeeds.
 std::string Change(Settings& settings, const std::string& name, std::string_view value) {
   const Setting* const fixed = FindFixedSetting(name);

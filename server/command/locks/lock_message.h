@@ -29,6 +29,8 @@ std::string_view EventName(engine::EventKind kind);
 // Returns why the event happened; empty if the kind needs no reason.
 std::string_view EventReason(engine::EventKind kind, engine::DenialReason reason);
 
+// Appends an object like this, without the line break:
+//
 // {"event":"granted","db":0,"key":"k","owner":"o","token":7,"at":1700000000123,"waited_ms":0,
 // "held_ms":0,"reason":null}
 //

@@ -1,4 +1,4 @@
-// A name to which clients are subscribed.
+// A channel or pattern to which clients are subscribed.
 #pragma once
 
 #include <boost/unordered/unordered_flat_set.hpp>

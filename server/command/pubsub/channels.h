@@ -1,4 +1,4 @@
-// Which clients listen to which channels, and how messages reach them.
+// Knows which clients listen to which channels, and passes messages to them.
 #pragma once
 
 #include <array>
@@ -53,7 +53,7 @@ class Channels {
  public:
   // Limits the name of a channel. A pattern is a glob, which has a limit of its own.
   static constexpr std::size_t kNameBytesMax = 4096;
-  // Limits all patterns of one connection together.
+  // Limits the total length of the patterns of one connection.
   static constexpr std::size_t kPatternBytesMax = 512 * 1024;
   // The maximum cost per message, in bytes compared, of one connection's patterns and of the
   // patterns of all connections.
@@ -104,7 +104,7 @@ class Channels {
   // How many names of that kind have subscribers.
   std::size_t CountNames(ChannelKind kind) const { return NamesOf(kind).size(); }
 
-  // The maximum that the patterns of all connections together cost per message.
+  // The maximum total cost of the patterns of all connections, per message.
   std::uint64_t all_patterns_cost() const { return patterns_.cost_max(); }
 
   // Observers must outlive this object.
@@ -115,7 +115,7 @@ class Channels {
   // messages as from Redis.
   void set_lock_events_to_all_patterns(bool reaches) { lock_events_to_all_patterns_ = reaches; }
 
-  // The limit for each client, on its subscriptions of all kinds together.
+  // The limit on the total number of subscriptions of each client, of every kind.
   std::size_t subscriptions_max() const { return subscriptions_max_; }
   void set_subscriptions_max(std::size_t count) { subscriptions_max_ = count; }
 

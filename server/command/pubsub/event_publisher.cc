@@ -11,8 +11,8 @@ namespace fairlock::command {
 
 namespace {
 
-// Redis' name for an event, and the class that enables the event. An empty name means that Redis
-// has no such event.
+// The name of an event in Redis, and the class that enables the event. An empty name means that
+// Redis has no such event.
 struct KeyEvent {
   std::string_view word;
   KeyEventClasses classes = 0;

@@ -14,8 +14,8 @@ namespace fairlock::command {
 
 struct Channel;
 
-// A message is matched only against patterns whose literal beginning (head) is a prefix of its
-// channel. So a million patterns for other keys do not make a message more expensive.
+// A message is matched only against patterns whose literal beginning (head) is a prefix of the
+// message's channel, so a million patterns for other keys do not make a message more expensive.
 //
 // Invariant: cost_max() is the sum of CostOf over all patterns. Loop-confined.
 class PatternList {

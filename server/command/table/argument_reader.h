@@ -37,25 +37,28 @@ class ArgumentReader {
   std::string_view Owner(std::string_view name);
   std::int64_t Integer(std::string_view name, std::int64_t min, std::int64_t max);
   engine::Token Token(std::string_view name);
-  // A whole number of seconds or milliseconds, as given after EX and PX: 1 ms to 365 days.
+  // Each reads a whole number of seconds or milliseconds, as given after EX and PX; the result must
+  // be from 1 ms to 365 days.
   engine::DurationMs LeaseSeconds();
   engine::DurationMs LeaseMilliseconds();
-  // A number with one of kDurationUnits, or a number of milliseconds; FOREVER if it is allowed.
+  // Reads a number with one of kDurationUnits, or a number of milliseconds. DurationOrForever
+  // also accepts FOREVER.
   engine::DurationMs Duration(std::string_view name);
   // Like Duration, but a duration above `max_ms` is an error. If `setting` is given, it names the
   // setting that determines `max_ms`.
   engine::DurationMs DurationUpTo(std::string_view name, engine::DurationMs max_ms,
                                   std::string_view setting = {});
   engine::DurationMs DurationOrForever(std::string_view name);
-  // A time in Unix milliseconds, or an age before `now`: a number with one of kDurationUnits.
+  // Reads a time: either in Unix milliseconds, or as an age before `now`, which is a number with
+  // one of kDurationUnits.
   engine::TimeMs Moment(std::string_view name, engine::TimeMs now, std::int64_t unix_now_ms);
   std::string_view Meta();
   std::string_view Label();
-  // The value of REASON, a text for people to read.
+  // Reads the value of REASON, which is meant for people to read.
   std::string_view Reason();
-  // A glob that is the value of the named option; it may be empty.
+  // Reads a glob that is the value of the named option; it may be empty.
   engine::Glob PatternOf(std::string_view name);
-  // A glob for keys, as it was written; not empty.
+  // Reads a glob for keys, which must not be empty, and returns it as it was written.
   std::string_view Pattern();
 
   // Takes the next argument if it is the given word. Words are case-insensitive.
@@ -76,7 +79,8 @@ class ArgumentReader {
  private:
   // Returns nullopt after an earlier error, or if no argument is left.
   std::optional<std::string_view> TakeValue();
-  // The value is missing, or not what `allowed` describes: "a whole number from 1 to 64".
+  // Fails because the value is missing, or is not what `allowed` describes, such as "a whole number
+  // from 1 to 64".
   void FailValue(std::string_view name, const std::optional<std::string_view>& value,
                  std::string_view allowed);
   std::int64_t Number(std::string_view name, std::int64_t min, std::int64_t max,

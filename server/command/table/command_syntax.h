@@ -32,11 +32,11 @@ struct SyntaxNode {
 // All arguments of a command, in order.
 using Syntax = std::vector<SyntaxNode>;
 
-// Returns nullopt if the notation is wrong: an unmatched bracket, an empty sequence, "..." that is
-// not last in its brackets, or brackets nested more than 16 deep.
+// Returns nullopt if the notation is wrong: if it has an unmatched bracket, an empty sequence,
+// "..." that is not last in its brackets, or brackets nested more than 16 deep.
 std::optional<Syntax> ParseSyntax(std::string_view notation);
 
-// Each returns a number of arguments: the smallest, and the largest (nullopt: unlimited).
+// Return the smallest and the largest number of arguments; nullopt: unlimited.
 std::size_t FewestArguments(const Syntax& syntax);
 std::optional<std::size_t> MostArguments(const Syntax& syntax);
 

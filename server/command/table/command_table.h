@@ -1,4 +1,4 @@
-// The table of commands: one row for each, found by name.
+// The table of commands. Each command has one row, which is found by the command's name.
 #pragma once
 
 #include <array>

@@ -26,8 +26,8 @@ struct BareDuration {
   engine::DurationMs ms = 0;  // 0: none
 };
 
-// "500", "500ms", "30s", "5m", "2h", "1d", case-insensitive. Returns nullopt if the text is not a
-// duration, is negative, or is as long as engine::kForever.
+// Parses "500", "500ms", "30s", "5m", "2h" and "1d"; units are case-insensitive. Returns nullopt if
+// the text is not a duration, or if the duration is negative or as long as engine::kForever.
 std::optional<DurationText> ParseDuration(std::string_view text);
 
 // Uses the largest unit that gives a whole number; 0 has no unit.

@@ -1,4 +1,4 @@
-// Knows commands that do not exist here: Redis commands and misspellings.
+// Recognises commands that do not exist here, such as Redis commands and misspellings.
 #pragma once
 
 #include <string_view>
@@ -7,14 +7,16 @@
 
 namespace fairlock::command {
 
-// Returns what to use instead, as the end of a sentence; empty if it is not a Redis command either.
+// Returns what to use instead of the command, as the end of a sentence; empty if Redis does not
+// have that command either.
 std::string_view InsteadOf(std::string_view command);
 
-// Returns the command that was probably meant by another name for it or a misspelling; empty if
-// there is none.
+// Returns the command that a client probably meant by a misspelled name, or by a name that other
+// lock services use; empty if there is none.
 std::string_view CommandMeantBy(const CommandTable& table, std::string_view command);
 
-// The same for the subcommands of one command, given the subcommand's name alone: "LIST".
+// Like CommandMeantBy, but for a subcommand of `container`. The name is that of the subcommand
+// alone, such as "LIST".
 std::string_view SubcommandMeantBy(const CommandTable& table, const CommandSpec& container,
                                    std::string_view subcommand);
 

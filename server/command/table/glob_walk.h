@@ -1,4 +1,4 @@
-// Bounds on the globs in requests: on their length, and on the work of matching them.
+// Limits the length of the globs in requests, and the work of matching them.
 #pragma once
 
 #include <cstdint>

@@ -57,7 +57,7 @@ void RefuseOfClusters(protocol::ReplyWriter& reply) {
 
 void RefuseTooMany(protocol::ReplyWriter& reply, std::string_view what) {
   reply.Error(ErrorCode::kFull, "the configured maximum number of " + std::string(what) +
-                                    " has been reached; release some, or raise the option");
+                                    " has been reached; release some, or raise the limit");
 }
 
 }  // namespace fairlock::command

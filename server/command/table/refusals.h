@@ -10,24 +10,24 @@ namespace fairlock::command {
 
 void RefuseSyntax(protocol::ReplyWriter& reply);
 
-// In RESP2, a subscribed client may not use that command.
+// Refuses a command that a subscribed client may not use in RESP2.
 void RefuseConfined(const CommandSpec& spec, protocol::ReplyWriter& reply);
 
-// The command may not be called by scripts.
+// Refuses a command that scripts may not call.
 void RefuseInScript(protocol::ReplyWriter& reply);
-// A read-only script has called a command that writes.
+// Refuses a command that writes, because a read-only script has called it.
 void RefuseInReadOnlyScript(protocol::ReplyWriter& reply);
 
-// The request has too few or too many arguments for the row.
+// Refuses a request that has too few or too many arguments for the row.
 void RefuseArity(const CommandSpec& spec, protocol::ReplyWriter& reply);
 
 // Like RefuseArity, but for a command that a script calls.
 void RefuseArityInScript(const CommandSpec& spec, protocol::ReplyWriter& reply);
 
-// The command belongs to Redis Cluster.
+// Refuses a command that belongs to Redis Cluster.
 void RefuseOfClusters(protocol::ReplyWriter& reply);
 
-// The configured limit on `what` has been reached.
+// Says that the configured limit on `what` has been reached.
 void RefuseTooMany(protocol::ReplyWriter& reply, std::string_view what);
 
 }  // namespace fairlock::command

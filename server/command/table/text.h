@@ -18,7 +18,7 @@ inline char ToLower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c 
 bool EqualsIgnoreCase(std::string_view a, std::string_view b);
 std::string Lowered(std::string_view text);
 
-// A whole decimal number with an optional minus sign; nullopt for other text or overflow.
+// Parses a whole decimal number with an optional minus sign; nullopt for other text or overflow.
 std::optional<std::int64_t> ParseInteger(std::string_view text);
 
 using engine::MatchesGlob;

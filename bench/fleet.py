@@ -1,0 +1,357 @@
+#!/usr/bin/python3
+"""Measures a fleet of three nodes on three members of etcd, all on this machine.
+
+    bench/fleet.py [--quick] [SECTION]...    after a build of the release preset; the sections are
+                                             throughput, lone, peer and contended; default: all
+
+throughput   changes per second with 500 connections that send 16 requests at once. Each LOCK and
+             each UNLOCK is a change.
+lone         the time of a LOCK of a single client, beside that of a bare transaction of etcd with
+             as many bytes, which storage measures in the same rounds
+peer         locks per second of 32 clients, each with one request at a time: LOCK and UNLOCK of
+             fairlock, beside the Lock and Unlock calls of etcd's own lock service, and one
+             `etcdctl lock KEY true` after the other
+contended    100 clients take turns on one key. In the second half, the leader is killed or hands
+             over every few seconds. Counts inversions: a waiter that was behind another one in
+             QUEUE, and was granted the lock before it.
+
+Exits with 1 if there is an inversion.
+"""
+
+import argparse
+import asyncio
+import base64
+import json
+import os
+import pathlib
+import socket
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).parents[1]
+os.environ.setdefault("FAIRLOCKD", str(ROOT / "build/release/bin/fairlockd"))
+sys.path[:0] = [str(ROOT / "tests/integration"), str(ROOT / "tests/histories")]
+
+# pylint: disable=wrong-import-position
+import wire  # noqa: E402
+from own_fleet import Fleet  # noqa: E402
+
+BIN = ROOT / "build/release/bin"
+CLIENTS = 100
+PEER_CLIENTS = 32
+LEASE_MS = 10_000
+LOOK_PAUSE_S = 0.02
+RETRY_PAUSE_S = 0.02
+
+
+def percentile(values, percent):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
+
+
+# Throughput ---------------------------------------------------------------------------------------
+
+def load(leader, connections, pipeline, commands):
+    """Returns the figures that fairlock_load prints, by their names."""
+    done = subprocess.run(
+        [BIN / "fairlock_load", "pairs", "--server", f"127.0.0.1:{leader.port}", "--server-pid",
+         str(leader.process.pid), "--connections", str(connections), "--pipeline", str(pipeline),
+         "--commands", str(commands)], capture_output=True, text=True, check=True)
+    return {name: float(value) for name, value in map(str.split, done.stdout.splitlines())}
+
+
+def throughput(fleet, is_quick):
+    rounds = [load(fleet.leader(), 500, 16, 200_000 if is_quick else 600_000)
+              for _ in range(1 if is_quick else 3)]
+    rates = [figures["commands_per_second"] for figures in rounds]
+    print(f"throughput: {statistics.median(rates):,.0f} changes/s "
+          f"({min(rates):,.0f} to {max(rates):,.0f})")
+
+
+# The time of one lock -----------------------------------------------------------------------------
+
+def lock_times(leader, count):
+    times = []
+    with leader.connect() as client:
+        for number in range(count):
+            began = time.monotonic()
+            token = client.ask("LOCK", f"lone:{number % 1000}", "lone", "PX", LEASE_MS)
+            times.append(time.monotonic() - began)
+            if not isinstance(token, int):
+                raise SystemExit(f"LOCK: {token}")
+            client.ask("UNLOCK", f"lone:{number % 1000}", "lone")
+    return times
+
+
+def transaction_times(fleet, seconds):
+    """Returns the median and the 99th percentile in seconds."""
+    done = subprocess.run(
+        [BIN / "etcd_bench", fleet.endpoints, "--benchmark_filter=^Transactions/128/",
+         f"--benchmark_min_time={seconds}", "--benchmark_format=json"], capture_output=True,
+        text=True, check=True)
+    figures = json.loads(done.stdout)["benchmarks"][0]
+    return figures["p50_us"] / 1e6, figures["p99_us"] / 1e6
+
+
+def lone(fleet, is_quick):
+    locks, bare = [], []
+    for _ in range(1 if is_quick else 5):
+        times = lock_times(fleet.leader(), 300 if is_quick else 1500)
+        locks.append((percentile(times, 50), percentile(times, 99)))
+        bare.append(transaction_times(fleet, 0.5 if is_quick else 2))
+    for at, name in enumerate(("p50", "p99")):
+        lock, transaction = (statistics.median(pair[at] for pair in pairs)
+                             for pairs in (locks, bare))
+        ratio = statistics.median(a[at] / b[at] for a, b in zip(locks, bare))
+        print(f"lone client: {name} of LOCK {lock * 1000:.2f} ms, of a bare transaction "
+              f"{transaction * 1000:.2f} ms, ratio {ratio:.2f}")
+
+
+# etcd's own locks ---------------------------------------------------------------------------------
+
+class EtcdLocks(threading.Thread):
+    """Locks and unlocks names of its own through etcd's lock service, on one connection."""
+
+    def __init__(self, port, number, is_over):
+        super().__init__()
+        self.port = port
+        self.number = number
+        self.is_over = is_over
+        self.count = 0
+
+    def run(self):
+        with socket.create_connection(("127.0.0.1", self.port), 30) as stream:
+            stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            lease = self.call(stream, "/v3/lease/grant", {"TTL": 60})["ID"]
+            while not self.is_over.is_set():
+                name = f"peer:{self.number}:{self.count % 1000}"
+                name = base64.b64encode(name.encode()).decode()
+                key = self.call(stream, "/v3/lock/lock", {"name": name, "lease": lease})["key"]
+                self.call(stream, "/v3/lock/unlock", {"key": key})
+                self.count += 1
+
+    @staticmethod
+    def call(stream, path, body):
+        data = json.dumps(body).encode()
+        stream.sendall(b"POST %s HTTP/1.1\r\nHost: etcd\r\nContent-Length: %d\r\n\r\n%s" %
+                       (path.encode(), len(data), data))
+        answer = b""
+        while b"\r\n\r\n" not in answer:
+            answer += stream.recv(65536) or raise_ended()
+        head, _, rest = answer.partition(b"\r\n\r\n")
+        lines = head.decode().split("\r\n")
+        if " 200 " not in lines[0]:
+            raise SystemExit(f"etcd: {path}: {lines[0]}")
+        size = next(int(line.split(":")[1]) for line in lines
+                    if line.lower().startswith("content-length"))
+        while len(rest) < size:
+            rest += stream.recv(65536) or raise_ended()
+        return json.loads(rest)
+
+
+def raise_ended():
+    raise SystemExit("etcd closed a connection")
+
+
+def etcd_rate(fleet, seconds):
+    is_over = threading.Event()
+    ports = [int(endpoint.split(":")[1]) for endpoint in fleet.endpoints.split(",")]
+    clients = [EtcdLocks(ports[number % len(ports)], number, is_over)
+               for number in range(PEER_CLIENTS)]
+    began = time.monotonic()
+    for client in clients:
+        client.start()
+    time.sleep(seconds)
+    is_over.set()
+    for client in clients:
+        client.join()
+    return sum(client.count for client in clients) / (time.monotonic() - began)
+
+
+def etcdctl_rate(fleet, seconds):
+    count, began = 0, time.monotonic()
+    while time.monotonic() < began + seconds:
+        subprocess.run(["etcdctl", "--endpoints", fleet.endpoints, "lock", f"etcdctl:{count}",
+                        "true"], env={**os.environ, "ETCDCTL_API": "3"}, check=True,
+                       stdout=subprocess.DEVNULL)
+        count += 1
+    return count / (time.monotonic() - began)
+
+
+def peer(fleet, is_quick):
+    seconds = 2 if is_quick else 5
+    ours, theirs = [], []
+    for _ in range(1 if is_quick else 3):
+        figures = load(fleet.leader(), PEER_CLIENTS, 1, 20_000 if is_quick else 60_000)
+        ours.append(figures["commands_per_second"] / 2)
+        theirs.append(etcd_rate(fleet, seconds))
+    ratio = statistics.median(a / b for a, b in zip(ours, theirs))
+    print(f"{PEER_CLIENTS} clients: fairlock {statistics.median(ours):,.0f} locks/s, etcd's lock "
+          f"service {statistics.median(theirs):,.0f} locks/s, ratio {ratio:.1f}")
+    print(f"etcdctl lock, one after the other: {etcdctl_rate(fleet, seconds):.0f} locks/s")
+
+
+# One key ------------------------------------------------------------------------------------------
+
+class Lost(Exception):
+    """The connection ended, or this node does not lead."""
+
+
+class Asker:
+    """A client that repeats a request at one node after the other until one executes it."""
+
+    def __init__(self, ports):
+        self.ports = ports
+        self.at = 0
+        self.streams = None
+
+    async def ask(self, *requests):
+        """Sends the requests together, and returns their replies."""
+        while True:
+            try:
+                return await self._ask(requests)
+            except (Lost, OSError):
+                self.close()
+                self.at += 1
+                await asyncio.sleep(RETRY_PAUSE_S)
+
+    async def _ask(self, requests):
+        if self.streams is None:
+            port = self.ports[self.at % len(self.ports)]
+            self.streams = await asyncio.open_connection("127.0.0.1", port)
+        reader, writer = self.streams
+        writer.write(b"".join(map(wire.encode, requests)))
+        parser, replies = wire.Parser(), []
+        while len(replies) < len(requests):
+            data = await reader.read(1 << 18)
+            if not data:
+                raise Lost
+            parser.feed(data)
+            replies += parser.replies()
+        if any(isinstance(reply, dict) and
+               str(reply.get("error", "")).startswith(("CLUSTERDOWN", "LOADING"))
+               for reply in replies):
+            raise Lost
+        return replies
+
+    def close(self):
+        if self.streams is not None:
+            self.streams[1].close()
+            self.streams = None
+
+
+class Contention:
+    """The clients of one key, and what they saw."""
+
+    def __init__(self, fleet):
+        self.ports = [node.port for node in fleet.nodes]
+        self.is_over = False
+        self.grants = []     # (time, token, owner)
+        self.queues = []     # (token of the holder, owners in the queue)
+
+    async def take_turns(self, number):
+        asker, owner = Asker(self.ports), f"client-{number}"
+        while not self.is_over:
+            token, = await asker.ask(["LOCK", "one", owner, "PX", LEASE_MS, "WAIT", "60s"])
+            if not isinstance(token, int):
+                raise SystemExit(f"LOCK: {token}")
+            self.grants.append((time.monotonic(), token, owner))
+            await asker.ask(["UNLOCK", "one", owner, "TOKEN", token])
+        asker.close()
+
+    async def look(self):
+        asker = Asker(self.ports)
+        while not self.is_over:
+            *_, replies = await asker.ask(["MULTI"], ["LOCKINFO", "one"],
+                                          ["QUEUE", "one", "COUNT", CLIENTS], ["EXEC"])
+            if isinstance(replies, list):
+                self.keep(*replies)
+            await asyncio.sleep(LOOK_PAUSE_S)
+        asker.close()
+
+    def keep(self, lock, queue):
+        holders = field(lock, "holders") if lock else None
+        if holders:
+            self.queues.append((field(holders[0], "token"),
+                                [field(place, "owner") for place in queue]))
+
+    def inversions(self):
+        """Counts the owners that were granted the lock before the owner ahead of them."""
+        tokens = {}
+        for token, owner in sorted({(token, owner) for _, token, owner in self.grants}):
+            tokens.setdefault(owner, []).append(token)
+        count = compared = 0
+        for holder, owners in self.queues:
+            ahead = holder
+            for owner in owners:
+                after = next((token for token in tokens.get(owner, ()) if token > holder), None)
+                if after is None:
+                    continue  # the measurement ended before its turn
+                compared += 1
+                count += after < ahead
+                ahead = max(ahead, after)
+        return count, compared
+
+
+def field(pairs, name):
+    return pairs[name] if isinstance(pairs, dict) else pairs[pairs.index(name) + 1]
+
+
+async def contend(fleet, seconds, fail_overs):
+    contention = Contention(fleet)
+    tasks = [asyncio.create_task(contention.take_turns(number)) for number in range(CLIENTS)]
+    tasks.append(asyncio.create_task(contention.look()))
+    await asyncio.sleep(seconds)
+    quiet = len(contention.grants)
+    for number in range(fail_overs):
+        await asyncio.to_thread(fail_over, fleet, number)
+        await asyncio.sleep(3)
+    contention.is_over = True
+    await asyncio.gather(*tasks)
+    return contention, quiet
+
+
+def fail_over(fleet, number):
+    leader = fleet.await_leader()
+    if number % 2:
+        with leader.connect() as client:
+            client.ask("CLUSTER", "FAILOVER")
+    else:
+        leader.kill()
+        leader.start()
+
+
+def contended(fleet, is_quick):
+    seconds, fail_overs = (3, 2) if is_quick else (10, 10)
+    contention, quiet = asyncio.run(contend(fleet, seconds, fail_overs))
+    inversions, compared = contention.inversions()
+    times = [at for at, _, _ in contention.grants]
+    gaps = [later - earlier for earlier, later in zip(times, times[1:])]
+    print(f"one key, {CLIENTS} clients: {quiet / seconds:,.0f} hand-overs/s; with {fail_overs} "
+          f"fail-overs {len(times):,} hand-overs in all, longest pause {max(gaps):.2f} s, "
+          f"{inversions} inversions among {compared:,} places in {len(contention.queues):,} queues")
+    if compared == 0:
+        raise SystemExit("no queue was seen, so the order was not checked")
+    if inversions:
+        sys.exit(1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    sections = {"throughput": throughput, "lone": lone, "peer": peer, "contended": contended}
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(sections))
+    arguments = parser.parse_args()
+    if unknown := set(arguments.sections) - set(sections):
+        parser.error(f"unknown section {', '.join(unknown)}; sections: {', '.join(sections)}")
+    for name in arguments.sections or sections:
+        with Fleet() as fleet:
+            sections[name](fleet, arguments.quick)
+
+
+if __name__ == "__main__":
+    main()
