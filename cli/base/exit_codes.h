@@ -13,8 +13,10 @@ inline constexpr int kExitNotWritten = 74;     // done, but standard output cann
 inline constexpr int kExitNotObtained = 75;    // the lock was denied, or a wait timed out
 inline constexpr int kExitLost = 76;           // `run`: the lock was lost while the command ran
 inline constexpr int kExitNotAllowed = 77;     // wrong password, or no permission
-inline constexpr int kExitCannotRun = 126;     // `run`: the command cannot be run, as in shells
-inline constexpr int kExitNoCommand = 127;     // `run`: there is no such command, as in shells
-inline constexpr int kExitSignal = 128;        // `run`: plus the number of the signal that ended it
+inline constexpr int kExitCannotRun =
+    126;  // `run`: the command could not be run; the same code as in shells
+inline constexpr int kExitNoCommand =
+    127;  // `run`: there is no such command; the same code as in shells
+inline constexpr int kExitSignal = 128;  // `run`: plus the number of the signal that ended it
 
 }  // namespace fairlock::cli

@@ -1,4 +1,4 @@
-// Counts durations in buckets, from the start of the server on.
+// Counts durations in buckets since the server started.
 #pragma once
 
 #include <array>

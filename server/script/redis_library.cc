@@ -22,7 +22,7 @@ namespace {
 // A command is charged as this many steps, more than one instruction.
 constexpr std::uint64_t kStepsPerCommand = 50;
 constexpr std::size_t kLogBytesMax = 1024;
-// How many stack slots a reply needs, because arrays are nested at most this deep.
+// The stack slots that a reply may need; the nesting depth of arrays bounds them.
 constexpr int kReplySlots = static_cast<int>(protocol::ReplyScanner::kDepthMax) + 8;
 // Approximately the maximum memory that a command's reply takes if the command changes something.
 constexpr std::size_t kReplyMemoryBytes = std::size_t{64} * 1024;

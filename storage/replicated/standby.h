@@ -73,8 +73,7 @@ class Standby {
   void AcceptRestore() { consent_.Ask(); }
   // Meaningful after the take-over: whether etcd had been restored from a backup.
   bool is_restored() const { return is_restored_; }
-  // Call this when the port of this run of a leader has refused a connection, which means that its
-  // process is gone.
+  // Call this when that leader's port has refused a connection: the process of that run is gone.
   void LeaderRefused(const RunId& run);
   // The last failure to reach etcd; empty: the last call succeeded.
   std::string LastError() const;

@@ -30,7 +30,7 @@ void ComparePatterns(ScriptStage& stage, OriginalLua& original, std::string_view
 
 void ReadAndWriteJson(ScriptStage& stage, std::string_view json) {
   const std::string reply = stage.Eval(
-      // This compares values rather than strings, because names are in the order of a hash table.
+      // Compares values rather than strings, because the order of names is that of a hash table.
       "local function same(a, b) "
       "  if type(a) ~= 'table' or type(b) ~= 'table' then return a == b end "
       "  for name, value in pairs(a) do if not same(value, b[name]) then return false end end "

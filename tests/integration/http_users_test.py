@@ -133,7 +133,7 @@ class Users(unittest.TestCase):
                  for path, verbs in routes.items() if "get" in verbs]
         asked += ["/api/v1/locks?sort=hold", "/api/v1/locks?match=*&count=1000",
                   "/api/v1/locks?label=hushed-label", "/api/v1/locks?owner=hushed-owner"]
-        # Monitoring may read this page without a user.
+        # Monitoring systems may read this page without logging in.
         asked.remove("/metrics")
         self.assertGreater(len(asked), 12)
         for path in asked:

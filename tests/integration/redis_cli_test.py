@@ -130,8 +130,8 @@ class Line(unittest.TestCase):
         dead = set(chance.sample(line, KILLED_BEFORE))
         self.kill(dead)
         line = self.wait_for_line_of(WORKERS - KILLED_BEFORE)
-        # The others still wait when the queue begins to move, and most of them still wait when they
-        # die.
+        # The clients that are killed next are still waiting when the queue begins to move, and most
+        # of them are still waiting when they die.
         dying = set(chance.sample(line[30:], KILLED_DURING))
         self.assertEqual(self.own.ask("UNLOCK", "key", "holder"), 1)
         self.kill(dying)

@@ -40,7 +40,7 @@ enum class TimeScale { kTight, kUsual, kWide };
 // Which LIMITs the clients of a seed use.
 enum class LimitMix { kNone, kUniform, kMixed };
 
-// How likely an option of LOCK is, in eighths.
+// How likely each option of LOCK is, in eighths.
 struct OptionMix {
   int keep = 0;
   int shared = 0;

@@ -44,7 +44,7 @@ class Scripts final : private script::Host {
     bool is_read_only;  // commands that write are refused
   };
 
-  // Executes the script and replies. REQUIRES: the request was not called by a script.
+  // Executes the script and replies. REQUIRES: the call did not come from a script.
   void Run(script::Script& script, const RunOptions& options, Invocation& call);
 
   script::Interpreter& interpreter() { return interpreter_; }

@@ -44,7 +44,7 @@ struct Event {
   std::string_view other = {};
   std::string_view label = {};
   Token token = 0;
-  Token other_token = 0;  // kDenied, kQueued, kRefused: the token of the hold of `other`
+  Token other_token = 0;  // kDenied, kQueued, kRefused: the token of `other`'s hold
   TimeMs at = 0;
   DurationMs waited_ms = 0;  // for a grant or a place
   DurationMs held_ms = 0;    // for the end of a hold

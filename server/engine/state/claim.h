@@ -67,7 +67,7 @@ enum class ClaimState : std::uint8_t {
   kWaiting,  // a place whose request is waiting
   kKept,  // a place without a request, within KEEP: a slot is reserved for it when its turn comes
   kSkipped,  // a place whose connection closed: it keeps its number, but delays nobody
-  // The place of a value whose SET NX was denied: also skipped, until the value is requested again.
+  // A denied SET NX created this place. It is skipped too, until its owner tries SET NX again.
   kMarked,
   kHeld,
 };

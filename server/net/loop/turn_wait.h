@@ -52,7 +52,7 @@ class TurnWait {
   Descriptor ready_connections_;  // readable when a connection is ready
   bool is_awaiting_connections_ = false;
   std::uint64_t ended_ns_ = 0;
-  // The newest complete batch when the last polling began.
+  // The newest complete batch when polling last began.
   std::uint64_t polled_after_batch_ = ~std::uint64_t{0};
   std::uint64_t poll_until_ns_ = 0;
 };

@@ -61,8 +61,8 @@ class RespConnection final : public command::Transport,
   // requests. Returns how many bytes there are to execute.
   std::size_t ReceiveDeferred(std::size_t bytes_max);
 
-  // This and Execute are steps of a turn after it has read the clock. A connection whose client has
-  // disconnected while its request waits closes first, so that no lock is granted to it.
+  // Each turn calls this, then Execute, after it has read the clock. If a client has disconnected
+  // while its request waits, this closes its connection, so that no lock is granted to it.
   void CloseIfDisconnected();
   // Returns the work done, in the unit of FairShareMeter.
   std::size_t Execute();

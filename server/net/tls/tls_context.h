@@ -14,7 +14,7 @@ enum class ClientCertificates : std::uint8_t { kNotAsked, kOptional, kRequired }
 struct TlsOptions {
   std::string cert_file;  // PEM: the server's certificate and its chain
   std::string key_file;   // PEM, without a password
-  std::string ca_file;    // verifies client certificates; needed unless those are not requested
+  std::string ca_file;    // verifies client certificates; required if they are requested
   ClientCertificates client_certificates = ClientCertificates::kNotAsked;
   std::string ciphers;       // for TLS 1.2, in OpenSSL's notation
   std::string ciphersuites;  // for TLS 1.3; empty: the default of OpenSSL

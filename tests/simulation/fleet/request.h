@@ -17,7 +17,7 @@ enum class Command : std::uint8_t {
   kRenew,       // RENEW key owner PX lease TOKEN token
   kLocked,      // LOCKED key
   kIsLockedBy,  // LOCKED key about
-  kCheck,       // CHECK key token, a token of `about`
+  kCheck,       // CHECK key token, with one of `about`'s tokens
   kPosition,    // POSITION key about
 };
 

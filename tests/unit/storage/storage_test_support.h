@@ -33,7 +33,7 @@ void WriteFile(const std::filesystem::path& path, const std::string& content);
 // Starts a log in an empty store; returns the position of its first batch.
 LogEnd BeginTestLog(Store& store);
 
-// Returns the hold that SET key owner NX PX 30000, or a plain LOCK, leaves.
+// Returns the hold left by SET key owner NX PX 30000, or by a plain LOCK.
 rows::Hold PlainHold(std::string_view key, std::uint64_t token);
 
 // These rows have every option that exists.

@@ -72,7 +72,7 @@ class EtcdServer {
  public:
   explicit EtcdServer(int members = 1, EtcdSettings settings = {});
 
-  // Returns the options for a client that tries the members in their order.
+  // Returns options for a client that tries the members in order.
   EtcdOptions options() const;
   std::string address_of(std::size_t member) const { return addresses_[member]; }
   EtcdProcess& member(std::size_t member) { return *members_[member]; }
