@@ -25,16 +25,29 @@ class Relay(unittest.TestCase):
                                   capture_output=True, text=True, timeout=20, check=False)
             self.assertRegex(done.stdout, r"^\d+\n$", done.stderr)
 
-    def test_tls_ends_at_the_leader(self):
+    def tls_fleet(self):
+        """Returns a fleet of two nodes, a TLS context for clients, and the standby's tls_port."""
         certificates = self.enterContext(Certificates())
         ports = [free_port() for _ in range(2)]
         fleet = Fleet(nodes=2, relays=True)
         for node, port in zip(fleet.nodes, ports):
             node.words += certificates.options(port) + ["--tls-auth-clients", "no"]
         self.enterContext(fleet)
-        port = ports[fleet.nodes.index(fleet.standby())]
-        with connect(port, certificates.context()) as client:
+        return fleet, certificates.context(), ports[fleet.nodes.index(fleet.standby())]
+
+    def test_tls_ends_at_the_leader(self):
+        _, context, port = self.tls_fleet()
+        with connect(port, context) as client:
             self.assertGreater(client.ask("LOCK", "key", "owner"), 0)
+
+    def test_a_tls_client_that_connects_without_a_leader_is_served_by_the_next(self):
+        fleet, context, port = self.tls_fleet()
+        with connect(port, context) as client:
+            token = client.ask("LOCK", "key", "owner", "PX", 600_000)
+        fleet.leader().kill()
+        with connect(port, context) as client:  # the handshake waits for the take-over
+            self.assertEqual(client.ask("CHECK", "key", token), 1)
+            self.assertIn(b"role:master", client.ask("INFO", "replication"))
 
     def test_a_client_that_half_closes_gets_all_its_replies(self):
         fleet = self.fleet()

@@ -271,8 +271,9 @@ constexpr auto kRedisWriteCommands = std::to_array<CommandSpec>({
     {"MSETNX", MSetNx, -3, kTakes, kEverySecond, "redis", "key value [key value ...]",
      "Takes all of these locks or none, each for the owner given after its key", "O(keys)"},
     {"INCR", Incr, 2, kTakes | kUnowned | kFast, kFirstKey, "redis", "key",
-     "Increments the owner, which must be a whole number: the lease stays, the token is new; a "
-     "free lock is taken for owner 1",
+     "Increments the owner, which must be a whole number; keeps the lease and issues a new token. "
+     "A "
+     "free lock is taken with owner 1",
      "O(1)"},
     {"DECR", Decr, 2, kTakes | kUnowned | kFast, kFirstKey, "redis", "key", "As INCRBY with -1",
      "O(1)"},
