@@ -126,8 +126,11 @@ Result<std::string> ReadHeading(const PageReader& pages, const PartitionKeys& ke
 Status ReadFrames(const PageReader& pages, const PartitionKeys& keys, const PinnedLog& log,
                   LogReading& reading) {
   while (reading.next_frame() < log.end) {
+    // etcd visits every key of a range, whatever the limit. A range up to the end of the log would
+    // make the reading quadratic.
+    const std::uint64_t page_end = reading.next_frame() + pages.frames_per_page;
     auto answer = pages.read({.key = keys.FrameKey(reading.next_frame()),
-                              .range_end = keys.FrameKey(log.end),
+                              .range_end = keys.FrameKey(std::min(log.end, page_end)),
                               .limit = pages.frames_per_page,
                               .revision = log.revision});
     if (!answer.ok()) return answer.status();

@@ -4,7 +4,6 @@ node."""
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import time
@@ -20,7 +19,6 @@ from own_fleet import Fleet, START_SECONDS_MAX
 
 CLIENTS = "clients"  # the name of all clients, as the source of a connection
 QUOTA_BYTES = 128 << 20
-LEADS = re.compile(r"this node leads, epoch (\d+)")
 
 
 def replace(words, option, value):
@@ -109,15 +107,8 @@ class LinkedFleet(Fleet):
         self.tell_links(rules=[])
 
     def leader(self):
-        """Returns the running node that took over last, according to the logs. Asking a node for a
-        lock would not tell, because a standby may answer for the leader."""
-        epochs = {}
-        for node in self.nodes:
-            found = LEADS.findall(node.log.read_text()) if node.log.exists() else []
-            if found:
-                epochs[int(found[-1])] = node
-        newest = epochs[max(epochs)] if epochs else None
-        return newest if newest is not None and newest.is_running else None
+        """Asking a node for a lock would not tell, because a standby may answer for the leader."""
+        return self.logged_leader()
 
     def etcd_leader(self, seconds=10):
         end = time.monotonic() + seconds

@@ -1,6 +1,7 @@
 """Three etcd members and a few fairlock nodes on loopback, for tests of high availability."""
 
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import own_server
 import resp
 
 START_SECONDS_MAX = 60
+LEADS = re.compile(r"this node leads, epoch (\d+)")
 
 
 class Process:
@@ -151,6 +153,16 @@ class Fleet:
             if leads:
                 return leads[0]
         return None
+
+    def logged_leader(self):
+        """Returns the running node that took over last, according to the logs; or None."""
+        epochs = {}
+        for node in self.nodes:
+            found = LEADS.findall(node.log.read_text()) if node.log.exists() else []
+            if found:
+                epochs[int(found[-1])] = node
+        newest = epochs[max(epochs)] if epochs else None
+        return newest if newest is not None and newest.is_running else None
 
     def await_leader(self, seconds=20):
         end = time.monotonic() + seconds

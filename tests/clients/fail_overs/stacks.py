@@ -1,0 +1,88 @@
+"""The client libraries that can be driven, and what is missing for those that cannot."""
+
+import dataclasses
+import os
+import pathlib
+import subprocess
+import sys
+
+FOLDER = pathlib.Path(__file__).parent
+NODE_FOLDER = FOLDER.parent / "node"
+# A folder in which other versions of the packages of JavaScript are installed.
+NODE_LIBRARIES = pathlib.Path(os.environ.get("NODE_LIBRARIES", NODE_FOLDER)).resolve()
+BOTH = ("sentinel", "plain")
+BUILD_SECONDS_MAX = 120
+PROBE_SECONDS_MAX = 20
+NODE = os.environ.get("NODE", "node")
+RUBY = os.environ.get("RUBY", "/usr/bin/ruby")
+GO_ENVIRONMENT = {"GO111MODULE": "off", "GOFLAGS": "", "GOPATH": "/usr/share/gocode"}
+
+
+@dataclasses.dataclass
+class Stack:
+    name: str
+    package: str                  # what installs the library
+    version: list                 # a command that prints it, and fails if the library is missing
+    program: list                 # the worker; {build} stands for the folder of built programs
+    modes: tuple = BOTH
+    build: list = ()              # in the folder of this file
+    environment: dict = dataclasses.field(default_factory=dict)
+
+    def found_version(self):
+        """Returns the version of the installed library, or None."""
+        try:
+            done = subprocess.run(self.version, capture_output=True, text=True, check=False,
+                                  timeout=PROBE_SECONDS_MAX, cwd=NODE_LIBRARIES)
+        except FileNotFoundError:
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    def prepare(self, folder):
+        """Builds the worker if it needs that; returns the command that starts it."""
+        if self.build:
+            words = [word.format(build=folder) for word in self.build]
+            subprocess.run(words, check=True, timeout=BUILD_SECONDS_MAX, cwd=FOLDER,
+                           env={**os.environ, "GOCACHE": f"{folder}/go-cache", **self.environment})
+        return [word.format(build=folder) for word in self.program]
+
+
+def node_stack(name, module, worker, **environment):
+    version = f"console.log(require('./node_modules/{module}/package.json').version)"
+    # Node.js looks for packages beside the program.
+    beside = ('cp "$1"/worker*.js "$1"/package.json {build} && '
+              'ln -sfn "$2"/node_modules {build}')
+    return Stack(name, "deploy/install-node-modules.sh clients/node", [NODE, "-e", version],
+                 [NODE, "{build}/" + worker], environment=environment,
+                 build=["sh", "-c", beside, "sh", str(NODE_FOLDER), str(NODE_LIBRARIES)])
+
+
+def php_stack(name, package, version):
+    return Stack(name, package, ["php", "-r", version], ["php", str(FOLDER / "worker.php"), name])
+
+
+ALL = {stack.name: stack for stack in (
+    Stack("redis-py", "python3-redis",
+          [sys.executable, "-c", "import redis.sentinel; print(redis.__version__)"],
+          [sys.executable, "-B", str(FOLDER / "worker.py"), "sync"]),
+    Stack("redis-py asyncio", "python3-redis",
+          [sys.executable, "-c", "import redis.asyncio.sentinel; print(redis.__version__)"],
+          [sys.executable, "-B", str(FOLDER / "worker.py"), "asyncio"]),
+    node_stack("ioredis", "ioredis", "worker_ioredis.js"),
+    node_stack("node-redis", "redis", "worker_node_redis.js", RESP="2"),
+    node_stack("node-redis RESP3", "redis", "worker_node_redis.js", RESP="3"),
+    Stack("redis gem", "ruby-redis", [RUBY, "-e", "require 'redis'; puts Redis::VERSION"],
+          [RUBY, str(FOLDER / "worker.rb")]),
+    Stack("go-redis", "golang-go golang-gopkg-redis.v5-dev",
+          ["dpkg-query", "-W", "-f=${Version}", "golang-gopkg-redis.v5-dev"],
+          ["{build}/go_worker"], environment=GO_ENVIRONMENT,
+          build=["go", "build", "-o", "{build}/go_worker", "worker.go"]),
+    Stack("Redis.pm", "libredis-perl", ["perl", "-MRedis", "-e", "print Redis->VERSION"],
+          ["perl", str(FOLDER / "worker.pl")]),
+    php_stack("predis", "php-cli php-predis",
+              "require 'Predis/autoload.php'; echo Predis\\Client::VERSION;"),
+    php_stack("phpredis", "php-cli php-redis",
+              "class_exists('RedisSentinel') || exit(1); echo phpversion('redis');"),
+    Stack("hiredis", "libhiredis-dev", ["pkg-config", "--modversion", "hiredis"],
+          ["{build}/c_worker"], modes=("plain",),
+          build=["cc", "-O1", "-D_GNU_SOURCE", "-o", "{build}/c_worker", "worker.c", "-lhiredis"]),
+)}

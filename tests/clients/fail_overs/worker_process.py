@@ -1,0 +1,89 @@
+"""A running worker, and the attempts that it reports."""
+
+import json
+import os
+import subprocess
+import threading
+import time
+
+STOP_SECONDS_MAX = 20
+
+
+def microseconds():
+    """Returns the clock of the workers."""
+    return time.monotonic_ns() // 1000
+
+
+class Worker:
+
+    def __init__(self, name, mode, command, environment, log):
+        self.name = name
+        self.mode = mode
+        self.attempts = []
+        self.strange = []             # lines that are no JSON
+        self.changed = threading.Condition()
+        with open(log, "wb") as output:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output, text=True,
+                env={**os.environ, "MODE": mode, "OWNER": f"{name}-{mode}".replace(" ", "-"),
+                     **environment})
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def __str__(self):
+        return f"{self.name}, {self.mode}"
+
+    def _read(self):
+        for line in self.process.stdout:
+            try:
+                attempt = json.loads(line)
+            except json.JSONDecodeError:
+                self.strange.append(line.strip())
+                continue
+            with self.changed:
+                self.attempts.append(attempt)
+                self.changed.notify_all()
+
+    def await_grant(self, since, seconds):
+        """Returns the first grant of a key whose request began after `since`, or None."""
+        end = time.monotonic() + seconds
+        seen = 0
+        while True:
+            with self.changed:
+                self.changed.wait_for(lambda: len(self.attempts) > seen,
+                                      max(0.0, end - time.monotonic()))
+                new = self.attempts[seen:]
+            seen += len(new)
+            for attempt in new:
+                if attempt["begun"] >= since and is_grant(attempt):
+                    return attempt
+            if time.monotonic() >= end:
+                return None
+
+    def answer_times(self):
+        return [attempt["ended"] for attempt in list(self.attempts) if "reply" in attempt]
+
+    def longest_gap(self, begin, end):
+        """Returns the longest time between two answers that touches the interval; all times are in
+        microseconds."""
+        times = [*self.answer_times(), microseconds()]
+        return max(later - earlier for earlier, later in zip(times, times[1:])
+                   if later >= begin and earlier <= end)
+
+    def stop(self):
+        """Lets the worker finish its round; returns its exit status, or None if it had to be
+        killed."""
+        self.process.stdin.close()
+        try:
+            status = self.process.wait(STOP_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            status = None
+        self.reader.join(STOP_SECONDS_MAX)
+        self.process.stdout.close()
+        return status
+
+
+def is_grant(attempt):
+    return attempt["op"] == "LOCK" and isinstance(attempt.get("reply"), int)
