@@ -1,6 +1,5 @@
 #include "server/services/backup_service.h"
 
-#include <boost/asio/post.hpp>
 #include <memory>
 #include <utility>
 
@@ -19,7 +18,7 @@ std::string BackupService::Start(const storage::OpenedData& data,
   if (thread_.joinable()) return "another backup is already in progress";
   thread_ = std::thread([this, &data, request, client_id, folder = folder_] {
     auto made = std::make_shared<Made>(Make(data, request, folder));
-    boost::asio::post(loop_, [this, made, client_id] { End(*made, client_id); });
+    to_loop_.Post([this, made, client_id] { End(*made, client_id); });
   });
   return "";
 }

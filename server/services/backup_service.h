@@ -9,6 +9,7 @@
 #include "server/command/environment/environment.h"
 #include "server/command/server_parts.h"
 #include "server/logging/logging.h"
+#include "server/net/loop/loop_poster.h"
 #include "storage/data_folder/open_data.h"
 
 namespace fairlock::server {
@@ -18,7 +19,7 @@ class BackupService {
  public:
   // All arguments must outlive this object.
   BackupService(command::ServerParts& parts, boost::asio::io_context& loop, Log& log)
-      : parts_(parts), loop_(loop), log_(log) {}
+      : parts_(parts), to_loop_(loop), log_(log) {}
   BackupService(const BackupService&) = delete;
   BackupService& operator=(const BackupService&) = delete;
   // Waits for the backup in progress.
@@ -43,7 +44,7 @@ class BackupService {
   void End(const Made& made, std::uint64_t client_id);
 
   command::ServerParts& parts_;
-  boost::asio::io_context& loop_;
+  net::LoopPoster to_loop_;
   Log& log_;
   std::string folder_;
   std::thread thread_;

@@ -1,7 +1,6 @@
 #include "server/services/fleet_service.h"
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
 #include <charconv>
 #include <utility>
 
@@ -64,7 +63,7 @@ command::FleetNode NodeOf(const NodeRecord& record, bool leads) {
 
 FleetService::FleetService(storage::replicated::ClusterHome& node, ClusterSettings settings,
                            boost::asio::io_context& io, FleetHooks hooks)
-    : node_(node), settings_(std::move(settings)), io_(io), hooks_(std::move(hooks)) {
+    : node_(node), settings_(std::move(settings)), to_loop_(io), hooks_(std::move(hooks)) {
   own_ = {.name = settings_.options.node,
           .run = HexOf(storage::replicated::NewRunId()),
           .address = settings_.options.address,
@@ -81,7 +80,7 @@ std::string FleetService::Start() {
        .prefix = storage::replicated::FleetPrefix(settings_.options.fleet),
        .now_ms = settings_.options.now_ms,
        .describe = [this] { return Describe(); },
-       .on_view = [this] { boost::asio::post(io_, [this] { TakeView(); }); }});
+       .on_view = [this] { to_loop_.Post([this] { TakeView(); }); }});
   if (!observer.ok()) return "cluster_etcd: " + observer.status().message();
   observer_ = std::move(observer.value());
   return "";

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "server/command/environment/fleet.h"
+#include "server/net/loop/loop_poster.h"
 #include "server/services/cluster_settings.h"
 #include "storage/log/journal.h"
 #include "storage/replicated/cluster_home.h"
@@ -50,7 +51,7 @@ class FleetService final : public command::Fleet {
 
   storage::replicated::ClusterHome& node_;
   const ClusterSettings settings_;
-  boost::asio::io_context& io_;
+  net::LoopPoster to_loop_;
   const FleetHooks hooks_;
   std::string successor_;
   storage::replicated::FleetView view_;

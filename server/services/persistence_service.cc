@@ -1,6 +1,5 @@
 #include "server/services/persistence_service.h"
 
-#include <boost/asio/post.hpp>
 #include <utility>
 
 #include "server/net/clock.h"
@@ -41,6 +40,7 @@ PersistenceService::PersistenceService(command::ServerParts& parts, net::TurnLoo
                                        PersistenceHooks hooks)
     : parts_(parts),
       loop_(loop),
+      to_loop_(loop.io_context()),
       log_(log),
       hooks_(std::move(hooks)),
       database_log_(std::make_shared<DatabaseLog>(log)),
@@ -83,7 +83,7 @@ std::string PersistenceService::Start(const Config& config, bool initialises,
          .log = [database_log = database_log_](bool is_error, std::string_view message) {
            database_log->Write(is_error, message);
          }}));
-    boost::asio::post(loop_.io_context(), [this, opened] { TakeOver(std::move(*opened)); });
+    to_loop_.Post([this, opened] { TakeOver(std::move(*opened)); });
   });
   return "";
 }
@@ -111,7 +111,7 @@ std::string PersistenceService::StartNode(const Config& config) {
       return *rows;
     });
     if (status.ok()) status = rows->Finish();
-    boost::asio::post(loop_.io_context(), [this, rows, status] { TakeLead(status, *rows); });
+    to_loop_.Post([this, rows, status] { TakeLead(status, *rows); });
   });
   log_.Info("node {} of fleet {} is on standby", settings.options.node, config.cluster_name);
   // For the service manager, a standby is ready even though it does not serve locks.

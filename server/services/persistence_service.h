@@ -14,6 +14,7 @@
 #include "server/command/server_parts.h"
 #include "server/config/config.h"
 #include "server/logging/logging.h"
+#include "server/net/loop/loop_poster.h"
 #include "server/net/loop/turn_loop.h"
 #include "server/persist/opened_locks.h"
 #include "server/persist/state_log.h"
@@ -90,6 +91,7 @@ class PersistenceService final : public command::Persistence {
 
   command::ServerParts& parts_;
   net::TurnLoop& loop_;
+  net::LoopPoster to_loop_;
   Log& log_;
   const PersistenceHooks hooks_;
   persist::StateLogOptions options_;

@@ -1,6 +1,5 @@
 #include "server/services/relay_service.h"
 
-#include <boost/asio/post.hpp>
 #include <utility>
 
 #include "server/services/cluster_settings.h"
@@ -11,7 +10,7 @@ using storage::replicated::Beat;
 using storage::replicated::LeaderView;
 
 RelayService::RelayService(net::TurnLoop& loop, Log& log)
-    : loop_(loop), log_(log), self_(std::make_shared<RelayService*>(this)) {}
+    : loop_(loop), log_(log), to_loop_(loop.io_context()) {}
 
 void RelayService::Start(const Config& config, net::ConnectionSink* tls,
                          std::function<void(const storage::replicated::RunId&)> on_refused) {
@@ -30,9 +29,7 @@ void RelayService::Start(const Config& config, net::ConnectionSink* tls,
 }
 
 void RelayService::LeaderSeen(const LeaderView& view) {
-  boost::asio::post(loop_.io_context(), [self = std::weak_ptr(self_), view] {
-    if (const auto alive = self.lock()) (*alive)->OnLeader(view);
-  });
+  to_loop_.Post([this, view] { OnLeader(view); });
 }
 
 void RelayService::OnLeader(const LeaderView& view) {

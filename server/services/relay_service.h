@@ -3,12 +3,12 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "server/config/config.h"
 #include "server/logging/logging.h"
+#include "server/net/loop/loop_poster.h"
 #include "server/net/loop/turn_loop.h"
 #include "server/net/relay/leader_probe.h"
 #include "server/net/relay/relay.h"
@@ -58,9 +58,7 @@ class RelayService {
   std::optional<net::LeaderProbe> probe_;
   bool awaits_acceptance_ = false;
   storage::replicated::Beat leader_;  // of the view that was handled last
-  // Handlers have a weak pointer to this, so that one that runs after this object is gone does
-  // nothing.
-  const std::shared_ptr<RelayService*> self_;
+  net::LoopPoster to_loop_;
 };
 
 }  // namespace fairlock::server

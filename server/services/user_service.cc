@@ -61,7 +61,7 @@ std::string CheckUsers(const Config& config) {
 
 UserService::UserService(command::ServerParts& parts, net::TurnLoop& loop, Log& log,
                          const Config& config)
-    : parts_(parts), loop_(loop), log_(log), config_(config) {}
+    : parts_(parts), to_loop_(loop.io_context()), log_(log), config_(config) {}
 
 UserService::~UserService() {
   if (!checker_) return;
@@ -128,8 +128,7 @@ bool UserService::StartPasswordCheck(command::PasswordQuestion question,
       place = static_cast<std::size_t>(match - asked->stored.begin());
     }
     explicit_bzero(asked->password.data(), asked->password.size());
-    boost::asio::post(loop_.io_context(),
-                      [this, comparison_id, place] { EndCheck(comparison_id, place); });
+    to_loop_.Post([this, comparison_id, place] { EndCheck(comparison_id, place); });
   });
   return true;
 }

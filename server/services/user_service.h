@@ -11,6 +11,7 @@
 #include "server/command/server_parts.h"
 #include "server/config/config.h"
 #include "server/logging/logging.h"
+#include "server/net/loop/loop_poster.h"
 #include "server/net/loop/turn_loop.h"
 #include "server/net/sockets/listening_socket.h"
 
@@ -46,7 +47,7 @@ class UserService final : public command::UserDirectory {
   void EndCheck(std::uint64_t comparison_id, std::optional<std::size_t> match);
 
   command::ServerParts& parts_;
-  net::TurnLoop& loop_;
+  net::LoopPoster to_loop_;
   Log& log_;
   const Config& config_;
   std::string requirepass_;

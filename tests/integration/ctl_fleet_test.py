@@ -201,7 +201,7 @@ class OfAFleet(unittest.TestCase):
         self.await_subscriber("seen:2")
         self.assertIn("seen:2", process.stdout.readline())
         self.assertEqual(process.wait(PATIENCE_SECONDS), DONE)
-        self.assertIn("events may be missing", process.stderr.read())
+        self.assertIn("events may be missed", process.stderr.read())
 
     def await_subscriber(self, key):
         """Takes the lock as soon as a connection subscribes to its messages."""
