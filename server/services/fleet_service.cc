@@ -63,7 +63,11 @@ command::FleetNode NodeOf(const NodeRecord& record, bool leads) {
 
 FleetService::FleetService(storage::replicated::ClusterHome& node, ClusterSettings settings,
                            boost::asio::io_context& io, FleetHooks hooks)
-    : node_(node), settings_(std::move(settings)), io_(io), hooks_(std::move(hooks)) {
+    : node_(node),
+      settings_(std::move(settings)),
+      io_(io),
+      hooks_(std::move(hooks)),
+      self_(std::make_shared<FleetService*>(this)) {
   own_ = {.name = settings_.options.node,
           .run = HexOf(storage::replicated::NewRunId()),
           .address = settings_.options.address,
@@ -80,10 +84,18 @@ std::string FleetService::Start() {
        .prefix = storage::replicated::FleetPrefix(settings_.options.fleet),
        .now_ms = settings_.options.now_ms,
        .describe = [this] { return Describe(); },
-       .on_view = [this] { boost::asio::post(io_, [this] { TakeView(); }); }});
+       .on_view = [this] { PostView(); }});
   if (!observer.ok()) return "cluster_etcd: " + observer.status().message();
   observer_ = std::move(observer.value());
   return "";
+}
+
+// Runs on the thread of the observer. The loop runs what was posted even while the server is being
+// destroyed, when this object is gone already.
+void FleetService::PostView() {
+  boost::asio::post(io_, [self = std::weak_ptr(self_)] {
+    if (const auto alive = self.lock()) (*alive)->TakeView();
+  });
 }
 
 NodeRecord FleetService::Describe() const {

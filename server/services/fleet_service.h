@@ -42,6 +42,7 @@ class FleetService final : public command::Fleet {
   std::string AcceptRestore() override;
 
  private:
+  void PostView();
   void TakeView();
   void ReportLeader(command::FleetReport& report) const;
   storage::replicated::NodeRecord Describe() const;
@@ -55,6 +56,8 @@ class FleetService final : public command::Fleet {
   storage::replicated::FleetView view_;
   mutable std::mutex mutex_;
   storage::replicated::NodeRecord own_;  // guarded by mutex_
+  // Expires with this object, for handlers that the loop runs later.
+  const std::shared_ptr<FleetService*> self_;
   std::unique_ptr<storage::replicated::FleetObserver> observer_;
 };
 

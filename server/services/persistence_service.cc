@@ -83,7 +83,9 @@ std::string PersistenceService::Start(const Config& config, bool initialises,
          .log = [database_log = database_log_](bool is_error, std::string_view message) {
            database_log->Write(is_error, message);
          }}));
-    boost::asio::post(loop_.io_context(), [this, opened] { TakeOver(std::move(*opened)); });
+    boost::asio::post(loop_.io_context(), [self = std::weak_ptr(self_), opened] {
+      if (const auto alive = self.lock()) (*alive)->TakeOver(std::move(*opened));
+    });
   });
   return "";
 }
@@ -111,7 +113,9 @@ std::string PersistenceService::StartNode(const Config& config) {
       return *rows;
     });
     if (status.ok()) status = rows->Finish();
-    boost::asio::post(loop_.io_context(), [this, rows, status] { TakeLead(status, *rows); });
+    boost::asio::post(loop_.io_context(), [self = std::weak_ptr(self_), rows, status] {
+      if (const auto alive = self.lock()) (*alive)->TakeLead(status, *rows);
+    });
   });
   log_.Info("node {} of fleet {} is on standby", settings.options.node, config.cluster_name);
   // A standby serves its purpose as soon as it stands by.

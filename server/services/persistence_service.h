@@ -106,6 +106,8 @@ class PersistenceService final : public command::Persistence {
   persist::StateLogState last_;  // that was reported
   // Shared: after a failure the threads of the database outlive everything else.
   const std::shared_ptr<DatabaseLog> database_log_;
+  // Expires with this object, for handlers that the loop runs later.
+  const std::shared_ptr<PersistenceService*> self_ = std::make_shared<PersistenceService*>(this);
   std::thread reader_;
   BackupService backups_;  // destroyed before the folder that it reads
 };
