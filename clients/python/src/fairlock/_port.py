@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import threading
 from contextlib import nullcontext
@@ -23,7 +24,8 @@ class Port:
     def __init__(self, client: Client, gate: ContextManager[Any] | None = None,
                  mailbox: Mailbox[Message] | None = None,
                  wake: threading.Event | None = None) -> None:
-        if not hasattr(client, "connection_pool"):
+        is_asyncio = asyncio.iscoroutinefunction(getattr(client, "execute_command", None))
+        if is_asyncio or not hasattr(client, "connection_pool"):
             raise TypeError(f"expected a redis.Redis, got {type(client).__name__}")
         self._pool = client.connection_pool
         self._gate: ContextManager[Any] = nullcontext() if gate is None else gate
