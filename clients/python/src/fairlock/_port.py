@@ -60,9 +60,10 @@ class Port:
         return None
 
     def _ask(self, ask: Ask) -> Answer:
-        connection = self._pool.get_connection("LOCK")
+        connection: Any = None
         is_kept = False
         try:
+            connection = self._pool.get_connection("LOCK")
             sent_at = now()
             connection.send_command(*ask.command)
             return Answer(_read(connection, ask.seconds), sent_at)
@@ -72,11 +73,11 @@ class Port:
             if self._interrupted is None:
                 self._interrupted = connection
                 is_kept = True
-            else:
+            elif connection is not None:
                 connection.disconnect()
             raise
         finally:
-            if not is_kept:
+            if connection is not None and not is_kept:
                 self._pool.release(connection)
 
     def _listen(self, seconds: float | None) -> Message | None:
