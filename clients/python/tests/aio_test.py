@@ -20,6 +20,9 @@ import redis.asyncio
 
 class AsyncCase(support.Case, unittest.IsolatedAsyncioTestCase):
 
+    async def asyncSetUp(self):
+        asyncio.get_running_loop().set_debug(False)  # unittest turns it on, which is slow
+
     def client(self, **options):
         """A synchronous client until the loop runs, for the view from outside."""
         if not hasattr(self, "outside"):
