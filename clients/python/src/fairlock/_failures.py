@@ -1,0 +1,60 @@
+"""Which errors of redis-py are worth asking again, and which exceptions of ours the others are."""
+
+from __future__ import annotations
+
+import random
+import ssl
+from typing import Iterator
+
+import redis
+
+from .errors import Deadlock, FairlockError, NotFairlock, WaitEnded
+
+_TEMPORARY_WORDS = ("CLUSTERDOWN", "LOADING", "NOQUORUM", "TRYAGAIN")
+_TEMPORARY_CLASSES = (redis.ConnectionError, redis.TimeoutError, redis.exceptions.ClusterDownError,
+                      redis.exceptions.TryAgainError)
+_PERMANENT_CLASSES = (redis.AuthenticationError, redis.exceptions.AuthorizationError)
+_PAUSE_SECONDS_MIN = 0.05
+_PAUSE_SECONDS_MAX = 1.0
+
+
+def is_temporary(error: BaseException) -> bool:
+    """Whether the same request may succeed later: the server is restarting, or fails over."""
+    if isinstance(error, _PERMANENT_CLASSES) or _is_about_certificates(error):
+        return False
+    if isinstance(error, _TEMPORARY_CLASSES):
+        return True
+    # A channel has no subscriber while its connection is re-established.
+    return isinstance(error, redis.ResponseError) and (
+        str(error).split(" ", 1)[0] in _TEMPORARY_WORDS or "has no subscriber" in str(error))
+
+
+def _is_about_certificates(error: BaseException) -> bool:
+    return isinstance(error.__cause__ or error.__context__, ssl.SSLCertVerificationError)
+
+
+def translated(error: redis.RedisError) -> Exception:
+    """The exception of this library for an error reply, or the error itself."""
+    word, _, text = str(error).partition(" ")
+    if word == "DEADLOCK":
+        return Deadlock(text)
+    if word in ("SUPERSEDED", "CANCELLED", "UNBLOCKED"):
+        return WaitEnded(str(error))
+    if isinstance(error, redis.ResponseError) and "unknown command" in str(error).lower():
+        return NotFairlock(f"the server is not fairlock, it may be Redis: {error}")
+    return error
+
+
+def may_leave_something(error: BaseException) -> bool:
+    """Whether a request that ended with this error may have left a place or a hold."""
+    if isinstance(error, FairlockError):
+        return False
+    return not isinstance(error, redis.RedisError) or is_temporary(error)
+
+
+def pauses() -> Iterator[float]:
+    """Growing pauses between attempts. Clients that lost one server do not return all at once."""
+    seconds = _PAUSE_SECONDS_MIN
+    while True:
+        yield seconds * random.uniform(0.5, 1)
+        seconds = min(2 * seconds, _PAUSE_SECONDS_MAX)

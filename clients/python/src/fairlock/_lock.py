@@ -1,0 +1,244 @@
+"""Locks for threads."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from types import TracebackType
+from typing import Callable, Optional
+
+from ._acquire import Acquisition, abandon
+from ._channel import Channel
+from ._client import Client
+from ._failures import may_leave_something
+from ._hold_state import HoldState
+from ._port import Mailbox, Port
+from ._replies import Message
+from ._terms import Name, Terms, make_owner
+from .errors import Denied, LostHold
+
+_log = logging.getLogger("fairlock")
+
+
+class Hold:
+    """A lock that is held. In a child process that was forked meanwhile, its methods send nothing.
+
+    As a context manager, it releases the lock at the end of the block, and raises LostHold there
+    if the lock was lost during the block.
+    """
+
+    def __init__(self, client: Client, state: HoldState, channel: Channel | None,
+                 renews: bool, on_lost: OnLost | None) -> None:
+        self._client = client
+        self._state = state
+        self._channel = channel
+        self._on_lost = on_lost
+        self._wake = threading.Event()
+        if channel is not None:
+            channel.follow(state.terms, state.owner, self._hear)
+        if renews or on_lost is not None:
+            # A daemon thread does not keep the process alive, so the lease ends with the process.
+            threading.Thread(target=self._watch, args=(renews,), name="fairlock-renewal",
+                             daemon=True).start()
+
+    @property
+    def keys(self) -> tuple[Name, ...]:
+        """The keys that are held."""
+        return self._state.terms.keys
+
+    @property
+    def owner(self) -> Name:
+        """The owner, as the server knows it."""
+        return self._state.owner
+
+    @property
+    def token(self) -> int:
+        """The fencing token, to be sent with every write. Raises LostHold like check()."""
+        self._state.check()
+        return self._state.token
+
+    @property
+    def deadline(self) -> float:
+        """The lease lasts at least until this time of fairlock.now(), unless it is renewed."""
+        return self._state.deadline
+
+    def check(self) -> None:
+        """Raises LostHold if the lock is lost, or if its lease may have ended. Sends nothing."""
+        self._state.check()
+
+    def renew(self, lease: float | None = None) -> None:
+        """Renews the lease now; with `lease`, this is its length from now on."""
+        self._state.check()
+        self._port().run(self._state.renew(lease))
+        self._wake.set()
+
+    def release(self) -> bool:
+        """Releases the lock; returns whether it was held until now."""
+        if not self._state.is_of_this_process or self._state.is_released:
+            return False
+        try:
+            return self._port().run(self._state.release())
+        except BaseException:
+            # KeyboardInterrupt: the request may not have been sent.
+            if not self._state.is_released:
+                self._port().run(self._state.release())
+            raise
+        finally:
+            self._leave()
+
+    def transfer(self, new_owner: Name, lease: float | None = None) -> int:
+        """Gives the lock to another owner, and returns its token. The new owner gets its own hold
+        with lock(..., owner=new_owner)."""
+        self._state.check()
+        token = self._port().run(self._state.transfer(new_owner, lease))
+        self._leave()
+        return token
+
+    def __enter__(self) -> Hold:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        try:
+            if not self._state.is_of_this_process or self._state.is_released:
+                return
+            if not self.release() and kind is None:
+                raise LostHold(f"{self.keys!r} was lost before it was released")
+        except BaseException:
+            self.release()  # unless it has been released: the interrupt may have come earlier
+            raise
+
+    def _port(self) -> Port:
+        return Port(self._client, self._channel.gate if self._channel else None)
+
+    def hear_all(self, mailbox: Mailbox[Message]) -> None:
+        """Takes note of the messages that arrived during the acquisition. For Lock."""
+        while not mailbox.empty():
+            self._hear(mailbox.get())
+
+    def _hear(self, message: Message) -> None:
+        if self._state.hear(message):
+            self._wake.set()
+
+    def _leave(self) -> None:
+        self._wake.set()
+        if self._channel is not None:
+            self._channel.unfollow(self._state.terms, self._state.owner)
+
+    def _watch(self, renews: bool) -> None:
+        port = Port(self._client, self._channel.gate if self._channel else None, wake=self._wake)
+        if port.run(self._state.watch(renews)) and self._on_lost is not None:
+            try:
+                self._on_lost(self)
+            except Exception:
+                _log.exception("on_lost of %r failed", self.keys)
+
+
+OnLost = Callable[[Hold], None]
+
+
+class Lock:
+    """A lock to be taken, made by lock(). Threads may share it."""
+
+    def __init__(self, client: Client, terms: Terms, wait: float | None, *,
+                 renew: bool = True, owner: Name | None = None, channel: Channel | None = None,
+                 on_lost: OnLost | None = None) -> None:
+        self._client = client
+        self._terms = terms
+        self._wait = wait
+        self._renew = renew
+        self._owner = owner
+        self._channel = channel
+        self._on_lost = on_lost
+        self._entered: dict[int, list[Hold]] = {}  # by thread
+
+    def acquire(self) -> Hold:
+        """Takes the lock, or raises Denied."""
+        return self._take(self._wait)
+
+    def try_acquire(self) -> Optional[Hold]:
+        """Takes the lock if that is possible without waiting."""
+        try:
+            return self._take(0)
+        except Denied:
+            return None
+
+    def __enter__(self) -> Hold:
+        hold: Hold | None = None
+        try:
+            hold = self.acquire()
+            self._entered.setdefault(threading.get_ident(), []).append(hold)
+            return hold
+        except BaseException:
+            if hold is not None:
+                hold.release()
+                self._forget(hold)
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        try:
+            self._newest().__exit__(kind, error, trace)
+        except BaseException:
+            self._newest().release()
+            raise
+        finally:
+            self._forget(self._newest())
+
+    def _newest(self) -> Hold:
+        return self._entered[threading.get_ident()][-1]
+
+    def _forget(self, hold: Hold) -> None:
+        thread = threading.get_ident()
+        holds = [other for other in self._entered.pop(thread, []) if other is not hold]
+        if holds:
+            self._entered[thread] = holds
+
+    def _take(self, wait: float | None) -> Hold:
+        owner = self._owner if self._owner is not None else make_owner()
+        channel = self._channel
+        mailbox: Mailbox[Message] = Mailbox()
+        port = Port(self._client, channel.gate if channel else None, mailbox)
+        state: HoldState | None = None
+        try:
+            if channel is not None:
+                channel.follow(self._terms, owner, mailbox.put)
+            flow = Acquisition(self._terms, owner, wait, channel.name if channel else None)
+            state = HoldState(self._terms, owner, port.run(flow.run()))
+            hold = Hold(self._client, state, channel, self._renew, self._on_lost)
+            hold.hear_all(mailbox)
+            return hold
+        except BaseException as error:
+            if state is not None:
+                state.is_over = True  # ends its renewal
+            self._give_up(port, owner, error)
+            raise
+
+    def _give_up(self, port: Port, owner: Name, error: BaseException) -> None:
+        try:
+            if may_leave_something(error):
+                port.run(abandon(self._terms, owner, error))
+        finally:
+            port.forget_outstanding()
+            if self._channel is not None:
+                self._channel.unfollow(self._terms, owner)
+
+
+def lock(client: Client, *keys: Name, lease: float = 30, wait: float | None = None,
+         renew: bool = True, owner: Name | None = None, shared: bool = False,
+         limit: int | None = None, keep: float | None = None, min_hold: float | None = None,
+         max_waiters: int | None = None, meta: Name | None = None, label: str | None = None,
+         channel: Channel | None = None, on_lost: OnLost | None = None) -> Lock:
+    """Describes a lock of one key, or of several keys that are taken together or not at all.
+
+    Times are in seconds. `wait`: None waits without end, 0 does not wait. `lease`: how long the
+    lock is held if it is not renewed; with `renew`, a thread renews it when a third is left.
+    `owner`: one execution; by default, each acquisition has its own. `limit`: how many owners may
+    hold the key at once; `shared`: any number, but no exclusive one. `keep`: how long the place in
+    the queue is kept for an owner that does not ask, for example while it reconnects. `min_hold`:
+    how long the key stays taken after the grant, even if it is released. `max_waiters`: do not
+    wait if this many others do. `meta`, `label`: shown to others. `channel`: waits on the shared
+    connection of a Channel. `on_lost`: called once, in another thread, with a hold that is lost.
+    """
+    terms = Terms(keys, lease, limit, shared, keep, min_hold, max_waiters, meta, label)
+    return Lock(client, terms, wait, renew=renew, owner=owner, channel=channel, on_lost=on_lost)

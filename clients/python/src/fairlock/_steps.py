@@ -1,0 +1,55 @@
+"""The steps that a flow asks its front end to perform.
+
+A flow is a generator that decides what to do next, without doing any input or output: it yields a
+step, and gets its result or the exception that it raised. So the synchronous and the asyncio front
+end share all decisions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generator, TypeVar, Union
+
+from ._terms import Command
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Send a command, and wait for its reply, at most for these seconds. Result: an Answer."""
+
+    command: Command
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A reply, and the time just before its command was sent."""
+
+    reply: Any
+    sent_at: float
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Do nothing for these seconds. A hold that ends cuts the pause of its renewal short."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Listen:
+    """Wait for a message about this owner on the channel. Result: a Message, or None."""
+
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Outstanding:
+    """Wait for the reply to the interrupted command. Result: False if it has not arrived."""
+
+    seconds: float
+
+
+Step = Union[Ask, Pause, Listen, Outstanding]
+Result = TypeVar("Result")
+Flow = Generator[Step, Any, Result]

@@ -1,0 +1,100 @@
+"""What a lock is asked for, and the commands that ask for it."""
+
+from __future__ import annotations
+
+import math
+import os
+import secrets
+import socket
+import time
+from dataclasses import dataclass
+from typing import Tuple, Union
+
+Name = Union[str, bytes]
+Command = Tuple[Union[str, bytes, int], ...]
+
+# Unlike CLOCK_MONOTONIC, this clock also runs while the machine sleeps, as the server's clock does.
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def now() -> float:
+    """The monotonic time in seconds."""
+    return time.clock_gettime(_CLOCK)
+
+
+def make_owner() -> str:
+    """A name for one execution: the host, the process and a random part."""
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(8)}"
+
+
+def _milliseconds(seconds: float) -> int:
+    return max(1, math.ceil(seconds * 1000))
+
+
+def _duration(seconds: float) -> str:
+    return f"{_milliseconds(seconds)}ms"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The options of a lock. Times are in seconds."""
+
+    keys: tuple[Name, ...]
+    lease: float
+    limit: int | None = None
+    shared: bool = False
+    keep: float | None = None
+    min_hold: float | None = None
+    max_waiters: int | None = None
+    meta: Name | None = None
+    label: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.keys:
+            raise ValueError("a lock needs at least one key")
+        if self.lease <= 0:
+            raise ValueError(f"lease must be greater than 0 seconds, got {self.lease}")
+        if self.shared and self.limit is not None:
+            raise ValueError("a lock is either shared or has a limit, got both")
+
+    def _about_keys(self, command: str) -> Command:
+        if len(self.keys) == 1:
+            return (command, self.keys[0])
+        return (f"M{command}", len(self.keys), *self.keys)
+
+    def lock(self, owner: Name, wait: float | None, channel: str | None = None) -> Command:
+        """LOCK or MLOCK. A wait of None has no end."""
+        words: list[str | bytes | int] = ["PX", _milliseconds(self.lease), "EXPLAIN"]
+        if wait is None:
+            words += ["WAIT", "FOREVER"]
+        elif wait > 0:
+            words += ["WAIT", _duration(wait)]
+        if channel is not None:
+            words += ["NOTIFY", channel]
+        if self.shared:
+            words.append("SHARED")
+        for word, number in (("LIMIT", self.limit), ("MAXWAITERS", self.max_waiters)):
+            if number is not None:
+                words += [word, number]
+        for word, seconds in (("KEEP", self.keep), ("MINHOLD", self.min_hold)):
+            if seconds is not None:
+                words += [word, _duration(seconds)]
+        if self.meta is not None:
+            words += ["META", self.meta]
+        if self.label is not None:
+            words += ["LABEL", self.label]
+        return (*self._about_keys("LOCK"), owner, *words)
+
+    def renew(self, owner: Name, token: int, lease: float) -> Command:
+        """RENEW or MRENEW; the reply is 1 if all keys are held."""
+        return (*self._about_keys("RENEW"), owner, "PX", _milliseconds(lease), "TOKEN", token)
+
+    def unlock(self, owner: Name, token: int | None = None) -> Command:
+        """UNLOCK or MUNLOCK. Without a token, it also gives up the owner's place in the queue."""
+        command = (*self._about_keys("UNLOCK"), owner)
+        return command if token is None else (*command, "TOKEN", token)
+
+    def transfer(self, owner: Name, token: int, new_owner: Name, lease: float) -> Command:
+        """TRANSFER; the reply is the new token, or nil."""
+        return ("TRANSFER", self.keys[0], owner, new_owner, "PX", _milliseconds(lease),
+                "TOKEN", token)

@@ -1,0 +1,210 @@
+"""Locks for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from types import TracebackType
+from typing import Any, Awaitable, Callable, Optional
+
+from .._acquire import Acquisition, abandon
+from .._client import AsyncClient
+from .._failures import may_leave_something
+from .._hold_state import HoldState
+from .._replies import Message
+from .._terms import Name, Terms, make_owner
+from ..errors import Denied, LostHold
+from ._channel import Channel
+from ._port import Mailbox, Port, finish, start
+
+_log = logging.getLogger("fairlock")
+
+
+class Hold:
+    """A lock that is held. In a child process that was forked meanwhile, its methods send nothing.
+
+    As a context manager, it releases the lock at the end of the block, and raises LostHold there
+    if the lock was lost during the block.
+    """
+
+    def __init__(self, client: AsyncClient, state: HoldState, channel: Channel | None,
+                 renews: bool, on_lost: OnLost | None) -> None:
+        self._client = client
+        self._state = state
+        self._channel = channel
+        self._on_lost = on_lost
+        self._wake = asyncio.Event()
+        if channel is not None:
+            channel.follow(state.terms, state.owner, self._hear)
+        if renews or on_lost is not None:
+            start(self._watch(renews))
+
+    @property
+    def keys(self) -> tuple[Name, ...]:
+        """The keys that are held."""
+        return self._state.terms.keys
+
+    @property
+    def owner(self) -> Name:
+        """The owner, as the server knows it."""
+        return self._state.owner
+
+    @property
+    def token(self) -> int:
+        """The fencing token, to be sent with every write. Raises LostHold like check()."""
+        self._state.check()
+        return self._state.token
+
+    @property
+    def deadline(self) -> float:
+        """The lease lasts at least until this time of fairlock.now(), unless it is renewed."""
+        return self._state.deadline
+
+    def check(self) -> None:
+        """Raises LostHold if the lock is lost, or if its lease may have ended. Sends nothing."""
+        self._state.check()
+
+    async def renew(self, lease: float | None = None) -> None:
+        """Renews the lease now; with `lease`, this is its length from now on."""
+        self._state.check()
+        await self._port().run(self._state.renew(lease))
+        self._wake.set()
+
+    async def release(self) -> bool:
+        """Releases the lock; returns whether it was held until now. A cancellation waits for it."""
+        if not self._state.is_of_this_process or self._state.is_released:
+            return False
+        try:
+            return await finish(self._port().run(self._state.release()))
+        finally:
+            self._leave()
+
+    async def transfer(self, new_owner: Name, lease: float | None = None) -> int:
+        """Gives the lock to another owner, and returns its token. The new owner gets its own hold
+        with lock(..., owner=new_owner)."""
+        self._state.check()
+        token = await finish(self._port().run(self._state.transfer(new_owner, lease)))
+        self._leave()
+        return token
+
+    async def __aenter__(self) -> Hold:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                        trace: TracebackType | None) -> None:
+        if not self._state.is_of_this_process or self._state.is_released:
+            return
+        if not await self.release() and kind is None:
+            raise LostHold(f"{self.keys!r} was lost before it was released")
+
+    def _port(self) -> Port:
+        return Port(self._client, self._channel.gate if self._channel else None)
+
+    def hear_all(self, mailbox: Mailbox[Message]) -> None:
+        """Takes note of the messages that arrived during the acquisition. For Lock."""
+        while not mailbox.empty():
+            self._hear(mailbox.get_nowait())
+
+    def _hear(self, message: Message) -> None:
+        if self._state.hear(message):
+            self._wake.set()
+
+    def _leave(self) -> None:
+        self._wake.set()
+        if self._channel is not None:
+            self._channel.unfollow(self._state.terms, self._state.owner)
+
+    async def _watch(self, renews: bool) -> None:
+        port = Port(self._client, self._channel.gate if self._channel else None, wake=self._wake)
+        if await port.run(self._state.watch(renews)) and self._on_lost is not None:
+            try:
+                result = self._on_lost(self)
+                if inspect.isawaitable(result):
+                    await result
+            except Exception:
+                _log.exception("on_lost of %r failed", self.keys)
+
+
+OnLost = Callable[[Hold], Optional[Awaitable[Any]]]
+
+
+class Lock:
+    """A lock to be taken, made by lock(). Tasks may share it."""
+
+    def __init__(self, client: AsyncClient, terms: Terms, wait: float | None, *,
+                 renew: bool = True, owner: Name | None = None, channel: Channel | None = None,
+                 on_lost: OnLost | None = None) -> None:
+        self._client = client
+        self._terms = terms
+        self._wait = wait
+        self._renew = renew
+        self._owner = owner
+        self._channel = channel
+        self._on_lost = on_lost
+        self._entered: dict[asyncio.Task[Any] | None, list[Hold]] = {}
+
+    async def acquire(self) -> Hold:
+        """Takes the lock, or raises Denied."""
+        return await self._take(self._wait)
+
+    async def try_acquire(self) -> Hold | None:
+        """Takes the lock if that is possible without waiting."""
+        try:
+            return await self._take(0)
+        except Denied:
+            return None
+
+    async def __aenter__(self) -> Hold:
+        hold = await self.acquire()
+        self._entered.setdefault(asyncio.current_task(), []).append(hold)
+        return hold
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                        trace: TracebackType | None) -> None:
+        task = asyncio.current_task()
+        hold = self._entered[task].pop()
+        if not self._entered[task]:
+            del self._entered[task]
+        await hold.__aexit__(kind, error, trace)
+
+    async def _take(self, wait: float | None) -> Hold:
+        owner = self._owner if self._owner is not None else make_owner()
+        channel = self._channel
+        mailbox: Mailbox[Message] = Mailbox()
+        port = Port(self._client, channel.gate if channel else None, mailbox)
+        try:
+            if channel is not None:
+                channel.follow(self._terms, owner, mailbox.put_nowait)
+            flow = Acquisition(self._terms, owner, wait, channel.name if channel else None)
+            # Nothing is awaited after the grant, so no cancellation comes between.
+            state = HoldState(self._terms, owner, await port.run(flow.run()))
+            hold = Hold(self._client, state, channel, self._renew, self._on_lost)
+            hold.hear_all(mailbox)
+            return hold
+        except BaseException as error:
+            await finish(self._give_up(port, owner, error))
+            raise
+
+    async def _give_up(self, port: Port, owner: Name, error: BaseException) -> None:
+        try:
+            if may_leave_something(error):
+                await port.run(abandon(self._terms, owner, error))
+        finally:
+            await port.forget_outstanding()
+            if self._channel is not None:
+                self._channel.unfollow(self._terms, owner)
+
+
+def lock(client: AsyncClient, *keys: Name, lease: float = 30, wait: float | None = None,
+         renew: bool = True, owner: Name | None = None, shared: bool = False,
+         limit: int | None = None, keep: float | None = None, min_hold: float | None = None,
+         max_waiters: int | None = None, meta: Name | None = None, label: str | None = None,
+         channel: Channel | None = None, on_lost: OnLost | None = None) -> Lock:
+    """Describes a lock of one key, or of several keys that are taken together or not at all.
+
+    The parameters are those of fairlock.lock(). `renew` uses a task instead of a thread. `on_lost`
+    is called in the event loop; if it returns an awaitable, this is awaited.
+    """
+    terms = Terms(keys, lease, limit, shared, keep, min_hold, max_waiters, meta, label)
+    return Lock(client, terms, wait, renew=renew, owner=owner, channel=channel, on_lost=on_lost)

@@ -1,0 +1,91 @@
+"""What the tests share: a server, clients, and views of a lock from outside."""
+
+import logging
+import os
+import pathlib
+import sys
+import threading
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "src"), str(HERE.parents[2] / "tests" / "integration")]
+
+import redis  # noqa: E402
+
+import own_server  # noqa: E402
+
+WAIT_SECONDS_MAX = 20
+
+# The tests cause the failures that the library warns of.
+logging.getLogger("fairlock").setLevel(logging.CRITICAL)
+
+
+def wait_until(condition, seconds=WAIT_SECONDS_MAX):
+    """Asks until it is true."""
+    give_up = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > give_up:
+            raise AssertionError("it did not become true")
+        time.sleep(0.005)
+
+
+class Case(unittest.TestCase):
+    """Each test has its own server."""
+
+    def make_server(self):
+        return own_server.Server()
+
+    def setUp(self):
+        self.server = self.enterContext(self.make_server())
+        self.outside = self.client()
+
+    def client(self, **options):
+        client = redis.Redis("127.0.0.1", port=self.server.port, **options)
+        self.addCleanup(client.connection_pool.disconnect)
+        return client
+
+    def ask(self, *command):
+        return self.outside.execute_command(*command)
+
+    def waiters(self, key):
+        """The owners in the queue."""
+        fields = [dict(zip(place[::2], place[1::2])) for place in self.ask("QUEUE", key)]
+        return [place[b"owner"].decode() for place in fields]
+
+    def assert_nothing_left(self, *keys):
+        for key in keys:
+            self.assertEqual((self.ask("LOCKED", key), self.waiters(key)), (0, []), key)
+
+    def commands(self, name):
+        """How often the server has executed this command."""
+        return self.outside.info("commandstats").get(f"cmdstat_{name}", {}).get("calls", 0)
+
+    def in_thread(self, call):
+        """Starts a call, and returns a function that waits for its result."""
+        outcome = []
+
+        def work():
+            try:
+                outcome.append((call(), None))
+            except BaseException as error:
+                outcome.append((None, error))
+
+        thread = threading.Thread(target=work)
+        thread.start()
+
+        def result():
+            thread.join(WAIT_SECONDS_MAX)
+            self.assertFalse(thread.is_alive(), "the call did not end")
+            value, error = outcome[0]
+            if error is not None:
+                raise error
+            return value
+
+        self.addCleanup(thread.join, WAIT_SECONDS_MAX)
+        return result
+
+
+def environment():
+    """For child processes that import the library."""
+    return {**os.environ, "PYTHONPATH": str(HERE.parent / "src")}
