@@ -71,7 +71,7 @@ class Case(unittest.TestCase):
             except BaseException as error:
                 outcome.append((None, error))
 
-        thread = threading.Thread(target=work)
+        thread = threading.Thread(target=work, daemon=True)
         thread.start()
 
         def result():
