@@ -223,6 +223,7 @@ void PersistenceService::BeginLog(storage::LogHome& home, const persist::LoadedR
   state_log_.emplace(parts_.locks.engine(), home, rows, options_,
                      parts_.locks.StepAt(net::BoottimeMs()));
   loop_.SetStateLog(&*state_log_, [this] { OnChange(); });
+  parts_.notifier.FollowRestore(net::BoottimeMs());
 }
 
 command::PersistenceReport PersistenceService::Report() const {

@@ -74,6 +74,14 @@ void Notifier::NoteChange(std::string_view name, ChannelKind kind) {
   changed_.emplace_back(name);
 }
 
+void Notifier::FollowRestore(engine::TimeMs now) {
+  channels_.VisitNames(ChannelKind::kExact, [this](std::string_view name) {
+    NoteChange(name, ChannelKind::kExact);
+    return true;
+  });
+  FollowSubscribers(now);
+}
+
 void Notifier::FollowSubscribers(engine::TimeMs now) {
   if (changed_.empty()) return;
   for (const std::string& name : std::exchange(changed_, {})) {

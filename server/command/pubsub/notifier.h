@@ -28,6 +28,8 @@ class Notifier final : public engine::NoticeSink, public ChannelObserver {
   // Whether channels that the engine knows have gained their first or lost their last subscriber.
   bool has_changes() const { return !changed_.empty(); }
   void FollowSubscribers(engine::TimeMs now);
+  // Call this once after the locks were restored: clients may have subscribed before.
+  void FollowRestore(engine::TimeMs now);
 
  private:
   void NoteChange(std::string_view name, ChannelKind kind);
