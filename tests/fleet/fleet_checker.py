@@ -113,8 +113,10 @@ class Judgement:
             self._check_release(owner, hold)
 
     def _check_release(self, owner, hold):
-        """Checks that the first release finds the hold."""
-        releases = [one for one in owner.releases if one.sent >= hold.told]
+        """Checks that the first release finds the hold. A release with the token of an earlier
+        hold of the same owner does not refer to this one."""
+        releases = [one for one in owner.releases if one.sent >= hold.told and
+                    ("TOKEN" not in one.words or one.words[-1] == hold.token)]
         if not releases or not releases[0].is_answered or releases[0].reply != 0:
             return
         if releases[0].answered < hold.lease_end:

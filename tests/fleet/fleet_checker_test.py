@@ -102,6 +102,14 @@ class Grants(Tale):
                 found = fleet_checker.summary(fleet_checker.judge(self.history))
                 self.assertIn("lost-grant", found)
 
+    def test_a_release_with_the_token_of_an_earlier_hold(self):
+        self.held(lease=2000)
+        self.ask(2101, 2102, "LOCK k a PX 20000", 11)
+        self.ask(2103, 2104, "UNLOCK k a TOKEN 10", 0)
+        self.assert_clean()
+        self.ask(2105, 2106, "UNLOCK k a TOKEN 11", 0)
+        self.assert_found("lost-grant")
+
     def test_one_that_ends_with_its_lease(self):
         self.held(lease=2000)
         self.ask(2101, 2102, "CHECK k 10", 0)
