@@ -156,7 +156,7 @@ def parsed(words):
     parser.add_argument("--seconds-between", type=float, default=2,
                         help="how long the fleet runs between two faults, on average")
     parser.add_argument("--segment", type=int, default=20,
-                        help="judge after so many faults (default: %(default)s)")
+                        help="judge the history after this many faults (default: %(default)s)")
     parser.add_argument("--stop", action="store_true", help="end with the first finding")
     parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER",
                         help="for the logs of the processes, and histories with findings")

@@ -116,7 +116,8 @@ class Options(AsyncCase):
 class Cancellation(AsyncCase):
 
     async def cancel_after(self, steps, call):
-        """Cancels a task after so many turns of the loop; returns whether that was in time."""
+        """Cancels a task after that many turns of the loop, and returns whether it was still
+        running."""
         task = asyncio.ensure_future(call())
         for _ in range(steps):
             await asyncio.sleep(0)

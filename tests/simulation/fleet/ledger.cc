@@ -242,7 +242,7 @@ void Ledger::AddSure(const Request& request, Key& key, Owner& owner, const Sure&
 void Ledger::TakeUnlock(const Request& request, const Reply& reply, Owner& owner) {
   if (reply.number == 0 && owner.sure_until != 0 &&
       Covers(owner.sure_from, owner.sure_until, request, reply)) {
-    Fail(request, "the owner is told that it does not hold the key, but its lease runs",
+    Fail(request, "a reply says that the owner does not hold the key, but its lease has not ended",
          owner.sure_from);
   }
   const bool may_come_back = std::ranges::any_of(owner.given_up, [&](const auto& lock) {

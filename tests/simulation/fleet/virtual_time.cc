@@ -85,7 +85,7 @@ void Scheduler::End(Fiber& fiber) {
   fiber.has_ended.reset();
   ++fiber.blocks;
   idle_.push_back(&fiber);
-  // Wakes whoever waits for the end.
+  // Wakes the fibers that wait for the end.
   for (Fiber* other : std::vector<Fiber*>(fiber.process->fibers)) Ready(*other);
   setcontext(&fiber.back);
 }
