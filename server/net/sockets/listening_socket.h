@@ -23,7 +23,7 @@ struct ListenOptions {
   std::string_view bind_option = "--bind";
 };
 
-// The descriptor is non-blocking and close-on-exec. The receiver of this struct owns the descriptor.
+// The descriptor is non-blocking and close-on-exec. It belongs to the receiver of this struct.
 struct ListeningSocket {
   int descriptor = -1;
   std::string name;       // "127.0.0.1:3247", "unix:/run/fairlock.sock"
