@@ -9,6 +9,8 @@ import unittest
 from kept_server import KeptServer
 from resp import request
 
+STARTS_MAX = 10
+
 
 class KeptLocks(unittest.TestCase):
 
@@ -113,6 +115,42 @@ class KeptLocks(unittest.TestCase):
                 self.assertEqual(client.ask("BREAK", "held"), 1)
                 lost = json.loads(ear.reply()[2])
                 self.assertEqual((lost["event"], lost["key"]), ("lost", "held"))
+
+    def test_a_client_may_subscribe_before_the_places_are_restored(self):
+        server = self.start("--durability", "sync")
+        client, ear = self.client(server), self.client(server)
+        ear.ask("SUBSCRIBE", "news")
+        client.ask("LOCK", "key", "holder", "EX", 100, "NOTIFY", "news")
+        client.ask("LOCK", "key", "hopeful", "KEEP", "50s", "NOTIFY", "news")
+        is_loading = False
+        for _ in range(STARTS_MAX):
+            server.kill()
+            server.start_process()
+            ear = self.connect_early(server)
+            ear.ask("SUBSCRIBE", "news")
+            with server.connect_unix() as other:
+                is_loading = other.ask("PING") != "PONG"
+            server.await_ready()
+            if is_loading:
+                break
+        self.assertTrue(is_loading, f"the server loaded too quickly, {STARTS_MAX} times")
+        client = self.client(server)
+        client.ask("LOCK", "key", "hopeful", "WAIT", "50s", "KEEP", "50s", "NOTIFY", "news")
+        self.assertEqual(client.ask("POSITION", "key", "hopeful"), 1)
+        self.assertEqual(client.ask("UNLOCK", "key", "holder"), 1)
+        granted = json.loads(ear.reply()[2])
+        self.assertEqual((granted["event"], granted["owner"]), ("granted", "hopeful"))
+
+    def connect_early(self, server):
+        """Connects as soon as the server listens."""
+        give_up = time.monotonic() + 20
+        while True:
+            try:
+                return self.enterContext(server.connect_unix())
+            except OSError:
+                if time.monotonic() > give_up:
+                    raise
+                time.sleep(0.001)
 
     def test_kept_places_come_back_in_order_and_others_do_not(self):
         server = self.start()
