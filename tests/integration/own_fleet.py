@@ -106,6 +106,7 @@ class Fleet:
         try:
             for process in self.members:
                 process.start()
+            self.await_members(START_SECONDS_MAX)
             if self.starts_nodes:
                 for node in self.nodes:
                     node.start()
@@ -120,6 +121,21 @@ class Fleet:
             if process.is_running:
                 process.kill()
         shutil.rmtree(self.directory, ignore_errors=True)
+
+    def await_members(self, seconds):
+        """Waits until every member of etcd accepts requests."""
+        give_up = time.monotonic() + seconds
+        for endpoint in self.endpoints.split(","):
+            while True:
+                try:
+                    with urllib.request.urlopen(f"http://{endpoint}/health", timeout=2) as answer:
+                        if b'"true"' in answer.read():
+                            break
+                except OSError:
+                    pass
+                if time.monotonic() > give_up:
+                    raise AssertionError(f"etcd at {endpoint} is not healthy")
+                time.sleep(0.02)
 
     def leader(self):
         """Returns the node that now answers a question about locks itself, or None."""

@@ -202,7 +202,7 @@ class Failures(AsyncCase):
         tasks = []
         for owner in ("first", "second"):
             tasks.append(asyncio.ensure_future(
-                fairlock.aio.lock(client, "k", owner=owner, wait=20).acquire()))
+                fairlock.aio.lock(client, "k", owner=owner, wait=20, keep=20).acquire()))
             await self.until(lambda: owner in self.waiters("k"))
         await asyncio.sleep(0.7)
         self.ask("UNLOCK", "k", "other")

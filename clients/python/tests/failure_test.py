@@ -72,7 +72,8 @@ class Reconnection(support.Case):
     def test_a_read_time_out_shorter_than_the_wait_keeps_the_place(self):
         self.ask("LOCK", "k", "other")
         first = self.in_thread(
-            fairlock.lock(self.client(socket_timeout=0.2), "k", owner="first", wait=20).acquire)
+            fairlock.lock(self.client(socket_timeout=0.2), "k", owner="first", wait=20,
+                          keep=20).acquire)
         support.wait_until(lambda: self.waiters("k") == ["first"])
         second = self.in_thread(
             fairlock.lock(self.client(), "k", owner="second", wait=20).acquire)
