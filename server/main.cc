@@ -1,4 +1,5 @@
 // The main program of fairlockd.
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -67,6 +68,8 @@ bool CheckData(const fairlock::server::Config& config) {
 }
 
 int Serve(const CommandLine& line, std::span<const char* const> arguments) {
+  // A process that started again from /proc/self/exe would be named after that file.
+  ::prctl(PR_SET_NAME, "fairlockd");
   std::signal(SIGPIPE, SIG_IGN);
   std::string error;
   std::unique_ptr<fairlock::server::Log> log = fairlock::server::Log::Open(

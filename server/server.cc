@@ -24,6 +24,11 @@ namespace fairlock::server {
 
 namespace {
 
+template <int kStatus>
+void EndAtOnce(int) {
+  std::_Exit(kStatus);
+}
+
 // Raises the limit on open files for `wanted` connections, the TLS handshakes in progress, and the
 // connections of the Sentinel port. Returns how many connections fit.
 std::size_t MakeRoomForClients(std::size_t wanted, const Config& config) {
@@ -348,10 +353,11 @@ void Server::OnSignal(int signal) {
 }
 
 // Makes the next signal end the process at once, even if the loop is blocked, for example by the
-// disk.
+// disk. To a server that would start again as a standby it is the first request to stop, and a
+// deposed server has nothing left to do.
 void Server::EndAtNextSignal() {
   struct sigaction ending {};
-  ending.sa_handler = [](int) { std::_Exit(EXIT_FAILURE); };
+  ending.sa_handler = keeping_.starts_again() ? EndAtOnce<EXIT_SUCCESS> : EndAtOnce<EXIT_FAILURE>;
   signals_.clear();
   std::signal(SIGHUP, SIG_IGN);
   ::sigaction(SIGTERM, &ending, nullptr);

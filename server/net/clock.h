@@ -1,4 +1,4 @@
-// The clocks of this machine. Nothing else in the server reads a clock.
+// The clocks of this machine. What the engine and the commands know of the time comes from here.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace fairlock::net {
 std::int64_t BoottimeMs();
 
 // With true, BoottimeMs stands still from now on, so that no lease expires; with false, it
-// continues from where it stood. Only the loop's thread may call this; other threads may read the
-// clock at the same time.
+// continues from where it stood. A leader of a fleet holds it while etcd confirms no write. Only
+// the loop's thread may call this; other threads may read the clock at the same time.
 void HoldBoottime(bool is_held);
 
 // A clock that never goes back, for measuring durations.

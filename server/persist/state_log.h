@@ -23,7 +23,7 @@
 namespace fairlock::persist {
 
 enum class Durability : std::uint8_t {
-  kNone,   // only tokens are stored
+  kNone,   // only tokens are stored; locks that an earlier run has stored are erased
   kAsync,  // a reply waits for the write to the operating system
   kSync    // a reply waits for the sync, so the state that it reports survives a power failure
 };

@@ -1,5 +1,5 @@
 // The journal: a thread that writes batches to a store, combining all gathered batches in one
-// write.
+// write; with the durability kProcess, a second thread (Flusher) syncs them in the background.
 #pragma once
 
 #include <atomic>

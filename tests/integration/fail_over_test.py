@@ -1,6 +1,8 @@
 """Locks are kept in etcd: the leading machine may die, and the next one continues with its
 locks."""
 
+import pathlib
+import signal
 import threading
 import time
 import unittest
@@ -138,6 +140,20 @@ class FailOver(unittest.TestCase):
             time.sleep(0.05)
         self.assertTrue(old.is_running)
         self.assertIn("restarting as a standby", old.log.read_text())
+        name = pathlib.Path(f"/proc/{old.process.pid}/comm").read_text()
+        self.assertEqual(name, "fairlockd\n")
+
+    def test_a_deposed_leader_that_is_told_to_stop_ends_without_an_error(self):
+        fleet = self.fleet(nodes=2)
+        old = fleet.await_leader()
+        old.pause()
+        self.assertIsNot(fleet.await_leader(), old)
+        old.go_on()
+        end = time.monotonic() + 10
+        while "restarting as a standby" not in old.log.read_text():
+            self.assertLess(time.monotonic(), end, fleet.logs())
+        # The signal may also find the program just started again, before it handles signals.
+        self.assertIn(old.terminate(), (0, -signal.SIGTERM), fleet.logs())
 
     def test_without_etcd_nothing_is_answered_and_no_lease_ends(self):
         fleet = self.fleet(nodes=1)

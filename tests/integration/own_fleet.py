@@ -111,6 +111,7 @@ class Fleet:
                 for node in self.nodes:
                     node.start()
                 self.await_leader(START_SECONDS_MAX)
+                self.await_nodes(START_SECONDS_MAX)
         except BaseException:
             self.__exit__()
             raise
@@ -136,6 +137,19 @@ class Fleet:
                 if time.monotonic() > give_up:
                     raise AssertionError(f"etcd at {endpoint} is not healthy")
                 time.sleep(0.02)
+
+    def await_nodes(self, seconds):
+        """Waits until every node accepts connections: a leader can be ready before a standby."""
+        give_up = time.monotonic() + seconds
+        for node in self.nodes:
+            while True:
+                try:
+                    node.connect().close()
+                    break
+                except OSError:
+                    if not node.is_running or time.monotonic() > give_up:
+                        raise
+                    time.sleep(0.02)
 
     def leader(self):
         """Returns the node that now answers a question about locks itself, or None."""

@@ -18,8 +18,9 @@ class RowSink {
 
 // How much of the state a scan reports.
 struct RowDetail {
-  bool with_time_left = false;   // of leases; otherwise leases start over after a restart
-  bool with_all_places = false;  // includes places that do not outlive their connection
+  bool with_time_left = false;  // of leases; otherwise leases start over after a restart
+  bool with_all_places =
+      false;  // includes places without KEEP, whose owners may return for a short time only
 };
 
 }  // namespace fairlock::engine

@@ -5,7 +5,8 @@
 
 namespace fairlock::engine {
 
-// Milliseconds of the monotonic clock that the caller reads. Never negative; never goes back.
+// Milliseconds of the clock that the caller reads; in the server, the time since boot. Never
+// negative; never goes back.
 using TimeMs = std::int64_t;
 using DurationMs = std::int64_t;
 

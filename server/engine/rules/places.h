@@ -36,10 +36,13 @@ class Places {
   void Keep(Claim& place, TimeMs now);
   void Skip(Claim& place, TimeMs now);
   void Grant(Claim& place, Attachment* to, TimeMs now);
+  // The connection on which the request waits has closed, or its WAIT is over: keeps the place,
+  // skips it, or ends it.
   void LoseRequest(Claim& place, TimeMs now);
   // Call this when the grant of the place did not reach its owner and the place is back in the
   // queue.
   void LoseDelivery(Claim& place, TimeMs now);
+  // Turns a hold whose grant was undone into the place that it was before.
   void Return(Claim& hold, TimeMs now);
 
  private:
