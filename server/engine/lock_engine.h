@@ -205,8 +205,8 @@ class LockEngine final {
     rules_.restoration.EndRestore(first_token, step);
   }
   // Lets the times of a hold count from now on: its reply is sent `delay_ms` after the decision.
-  void DelayGrant(const ChangeLog::Name& name, DurationMs delay_ms) {
-    rules_.renewals.DelayGrant(name, delay_ms);
+  void ExtendUnsentLease(const ChangeLog::Name& name, DurationMs delay_ms) {
+    rules_.renewals.ExtendUnsentLease(name, delay_ms);
   }
   // The token of the next grant.
   Token next_token() const { return state_.next_token; }

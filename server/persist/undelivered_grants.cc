@@ -12,7 +12,7 @@ void UndeliveredGrants::MoveOn(engine::LockEngine& engine, Batch& batch, engine:
   const engine::DurationMs delay_ms = now - batch.since;
   if (delay_ms == 0) return;
   for (const engine::ChangeLog::Name& name : batch.grants.names) {
-    engine.DelayGrant(name, delay_ms);
+    engine.ExtendUnsentLease(name, delay_ms);
   }
   batch.since = now;
 }

@@ -31,7 +31,7 @@ command::Service ServiceOf(const persist::StateLogState& state) {
   if (state.has_failed) return command::Service::kFailed;
   if (!state.is_ready) return command::Service::kLoading;
   if (state.is_unsure) return command::Service::kClusterDown;
-  return state.is_short_of_space ? command::Service::kShortOfSpace : command::Service::kFull;
+  return state.is_short_of_space ? command::Service::kShortOfSpace : command::Service::kWorking;
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ std::string PersistenceService::Start(const Config& config, bool initialises,
          .log = [database_log = database_log_](bool is_error, std::string_view message) {
            database_log->Write(is_error, message);
          }}));
-    to_loop_.Post([this, opened] { TakeOver(std::move(*opened)); });
+    to_loop_.Post([this, opened] { UseFolder(std::move(*opened)); });
   });
   return "";
 }
@@ -182,7 +182,7 @@ void DatabaseLog::Close() {
   log_ = nullptr;
 }
 
-void PersistenceService::TakeOver(storage::Result<persist::OpenedLocks> opened) {
+void PersistenceService::UseFolder(storage::Result<persist::OpenedLocks> opened) {
   // Nothing more would be persisted, so leave the folder as the last run left it.
   if (loop_.is_stop_asked()) return;
   if (!opened.ok()) {

@@ -81,7 +81,7 @@ class PersistenceService final : public command::Persistence {
     return state_log_ && state_log_->failure().code() == storage::StatusCode::kDeposed;
   }
   std::string StartNode(const Config& config);
-  void TakeOver(storage::Result<persist::OpenedLocks> opened);
+  void UseFolder(storage::Result<persist::OpenedLocks> opened);
   void TakeLead(const storage::Status& status, const persist::LoadedRows& rows);
   void StartAgain(const storage::Status& deposed);
   FleetHooks HooksOfFleet();

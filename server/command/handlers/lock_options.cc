@@ -112,8 +112,8 @@ bool TakeToken(ArgumentReader& arguments, std::uint32_t& seen,
 }
 
 // Takes an option that says how the request waits in the queue.
-bool TakeLineOption(ArgumentReader& arguments, std::uint32_t& seen,
-                    const engine::EngineOptions& limits, engine::LockRequest& request) {
+bool TakeQueueOption(ArgumentReader& arguments, std::uint32_t& seen,
+                     const engine::EngineOptions& limits, engine::LockRequest& request) {
   if (arguments.TakeOnce("WAIT", kWait, seen)) {
     request.wait_ms = arguments.DurationOrForever("WAIT");
   } else if (arguments.TakeOnce("KEEP", kKeep, seen)) {
@@ -160,7 +160,7 @@ bool ReadLockOptions(const Invocation& call, ArgumentReader& arguments,
   std::uint32_t seen = 0;
   while (arguments.has_more()) {
     if (TakeHoldOption(arguments, seen, request)) continue;
-    if (TakeLineOption(arguments, seen, limits, request)) continue;
+    if (TakeQueueOption(arguments, seen, limits, request)) continue;
     if (arguments.TakeOnce("NEW", kNew, seen)) continue;
     if (arguments.TakeOnce("EXPLAIN", kExplain, seen)) continue;
     arguments.FailUnknownOption(AllLockOptions(), HintFor(arguments.Peek(), request.owner));

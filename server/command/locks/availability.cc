@@ -13,7 +13,7 @@ namespace {
 // Returns the flags of the commands that are refused at this level of service.
 constexpr std::uint32_t FlagsWithout(Service service) {
   switch (service) {
-    case Service::kFull:
+    case Service::kWorking:
     case Service::kShortOfSpace:  // the engine itself refuses new locks and places
       return 0;
     case Service::kLoading:
@@ -28,7 +28,7 @@ constexpr std::uint32_t FlagsWithout(Service service) {
 
 void RefuseForService(Service service, protocol::ReplyWriter& reply) {
   switch (service) {
-    case Service::kFull:
+    case Service::kWorking:
       break;
     case Service::kLoading:
       return reply.Error(ErrorCode::kLoading, "fairlock is loading its locks; try again soon");
@@ -89,7 +89,7 @@ void Availability::RefuseForMemory(protocol::ReplyWriter& reply) const {
 }
 
 void Availability::RefuseLock(protocol::ReplyWriter& reply) const {
-  service_ == Service::kFull ? RefuseForMemory(reply) : RefuseForService(service_, reply);
+  service_ == Service::kWorking ? RefuseForMemory(reply) : RefuseForService(service_, reply);
 }
 
 void Availability::BoundMemory(std::uint64_t bytes_max, engine::TimeMs now) {

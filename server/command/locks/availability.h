@@ -14,7 +14,7 @@ namespace fairlock::command {
 
 // What the server can do at the moment.
 enum class Service : std::uint8_t {
-  kFull,
+  kWorking,
   kLoading,       // locks are being read from the disk
   kShortOfSpace,  // the disk is nearly full: new locks are refused
   kClusterDown,   // this node does not lead, or cannot be sure that it does
@@ -42,7 +42,7 @@ class Availability {
   // that may take locks.
   bool RefusesQueued(std::uint32_t flags, protocol::ReplyWriter& reply) const;
   // Whether new locks are accepted. If not, RefuseLock sends an error that says why.
-  bool takes_locks() const { return service_ == Service::kFull && !memory_.is_short(); }
+  bool takes_locks() const { return service_ == Service::kWorking && !memory_.is_short(); }
   void RefuseLock(protocol::ReplyWriter& reply) const;
   void RefuseForMemory(protocol::ReplyWriter& reply) const;
 
@@ -53,7 +53,7 @@ class Availability {
   engine::LockEngine& engine_;
   CommandLog& log_;
   MemoryBound memory_;
-  Service service_ = Service::kFull;
+  Service service_ = Service::kWorking;
   // flags of commands that the service level or the memory bound refuses
   std::uint32_t refused_flags_ = 0;
 };

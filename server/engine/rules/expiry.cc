@@ -66,9 +66,9 @@ void Expiry::Reconsider(LockEntry& lock, Step step) {
   grants_.GrantNext(lock, step);
 }
 
-bool Expiry::ReconsiderQueues(std::size_t lines_max, Step step) {
-  for (; limits_.IsAnyQueueUnseen(); --lines_max) {
-    if (lines_max == 0) return true;
+bool Expiry::ReconsiderQueues(std::size_t queues_max, Step step) {
+  for (; limits_.IsAnyQueueUnseen(); --queues_max) {
+    if (queues_max == 0) return true;
     LockEntry& lock = state_.queues.begin()->queue.front().lock;
     ExpireDue(state_.table.HashOf(lock.key()), lock, step);
   }
@@ -108,8 +108,8 @@ void Expiry::Begin(LockSpan locks, Step step) {
   state_.is_in_past =
       state_.is_in_past && state_.limit_changes == state_.limit_changes_before_transaction;
   for (LockEntry* lock : state_.expiring) {
-    const bool has_line = lock->contended != nullptr && !lock->contended->queue.empty();
-    if (has_line && !limits_.IsSeen(*lock->contended)) Reconsider(*lock, step);
+    const bool has_queue = lock->contended != nullptr && !lock->contended->queue.empty();
+    if (has_queue && !limits_.IsSeen(*lock->contended)) Reconsider(*lock, step);
   }
   state_.is_in_past = false;
 }

@@ -63,8 +63,8 @@ class Expiry {
   void CollectDue(LockEntry& lock, TimeMs last_tick);
   void EndPlace(Claim& place, Step step);
   void Reconsider(LockEntry& lock, Step step);
-  // Considers at most `lines_max` queues again. True: there are more to consider.
-  bool ReconsiderQueues(std::size_t lines_max, Step step);
+  // Considers at most `queues_max` queues again. True: there are more to consider.
+  bool ReconsiderQueues(std::size_t queues_max, Step step);
 
   EngineState& state_;
   Events& events_;

@@ -38,7 +38,7 @@ void Renewals::RenewOne(std::uint64_t hash, LockEntry& lock, Hold& hold,
   events_.Emit(EventKind::kRenewed, hash, lock, hold, now);
 }
 
-void Renewals::DelayGrant(const ChangeLog::Name& name, DurationMs delay_ms) {
+void Renewals::ExtendUnsentLease(const ChangeLog::Name& name, DurationMs delay_ms) {
   LockEntry* lock = state_.table.FindByHash(name.key_hash, [&](const LockEntry& entry) {
     return Holds::FindToken(entry, name.number) != nullptr;
   });

@@ -26,7 +26,7 @@ class Renewals {
                 TimeMs now);
   // Call this when the reply to a grant is sent, `delay_ms` after the decision: the lease and the
   // other times of the hold then count from now on.
-  void DelayGrant(const ChangeLog::Name& name, DurationMs delay_ms);
+  void ExtendUnsentLease(const ChangeLog::Name& name, DurationMs delay_ms);
 
  private:
   EngineState& state_;
