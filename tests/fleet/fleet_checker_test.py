@@ -292,6 +292,13 @@ class Reads(Tale):
         self.ask(100, 101, "LOCK k a PX 20000", {"error": "ERR no"})
         self.assert_found("unexpected-error")
 
+    def test_a_release_with_an_older_token_ends_nothing(self):
+        self.ask(100, 101, "LOCK k a PX 2000", 10)
+        self.ask(5000, 5001, "LOCK k a PX 2000", 11)
+        self.ask(5100, 5101, "UNLOCK k a TOKEN 10", 0)
+        self.ask(5200, 5201, "LOCKED k a", 1)
+        self.assert_clean()
+
     def test_a_request_that_is_in_progress_explains_either_answer(self):
         self.held()
         self.ask(300, 400, "UNLOCK k a TOKEN 10", 1)

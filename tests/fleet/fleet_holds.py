@@ -78,7 +78,9 @@ class Owner:
         if not self.holds:
             return max(ask.answered for ask in self.asks)
         last = max(ask.answered for ask in self.asks)
-        ends = [one.answered for one in self.releases if one.is_answered and one.sent > last]
+        named = (None, max(self.holds))  # a release with an older token ends nothing
+        ends = [one.answered for one in self.releases if one.is_answered and one.sent > last and
+                options_of(one)["token"] in named]
         return min(ends, default=FOREVER)
 
     def may_hold(self, begin, end):
