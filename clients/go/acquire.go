@@ -130,23 +130,25 @@ func (a *acquisition) decide(ctx context.Context, why Explanation, sentAt durati
 	if why.token == nil {
 		return grant{}, &DeniedError{why}
 	}
-	return a.confirm(ctx, *why.token, sentAt)
-}
-
-func (a *acquisition) confirm(ctx context.Context, token int64, sentAt duration) (grant, error) {
 	if now()-sentAt > a.lease/lateDivisor {
-		got := a.send(ctx, a.renew(a.owner, token, a.lease), a.lease)
-		if got.err != nil {
-			return grant{}, got.err
-		}
-		if got.reply != int64(1) {
-			return grant{}, errUnconfirmed
-		}
-		sentAt = got.sentAt
+		return a.confirm(ctx, *why.token)
 	}
-	return grant{token, sentAt}, nil
+	return grant{*why.token, sentAt}, nil
 }
 
+func (a *acquisition) confirm(ctx context.Context, token int64) (grant, error) {
+	got := a.send(ctx, a.renew(a.owner, token, a.lease), a.lease)
+	if got.err != nil {
+		return grant{}, got.err
+	}
+	if got.reply != int64(1) {
+		return grant{}, errUnconfirmed
+	}
+	return grant{token, got.sentAt}, nil
+}
+
+// listen waits for the message that ends the wait. If the owner was named, a message may still be
+// about a wait that was given up before.
 func (a *acquisition) listen(ctx context.Context, sentAt duration) (grant, error) {
 	for {
 		it, err := a.mail.listen(ctx, a.patience())
@@ -155,16 +157,25 @@ func (a *acquisition) listen(ctx context.Context, sentAt duration) (grant, error
 			return grant{}, err
 		case it.event == "subscribed":
 			return grant{}, errChannelCut
+		case it.event == "granted" && a.isNamed:
+			return a.confirm(ctx, it.token)
 		case it.event == "granted":
-			return a.confirm(ctx, it.token, sentAt)
-		case it.event == "timeout":
+			return a.decide(ctx, Explanation{token: &it.token}, sentAt)
+		case it.event == "timeout" && a.left() == 0:
 			return a.askWhy(ctx)
+		case it.event == "cancelled" && a.isNamed && a.stillWaits(ctx):
+			continue
 		case it.event == "cancelled" && it.reason == "deadlock":
 			return grant{}, ErrDeadlock
 		case it.event == "cancelled", it.event == "superseded":
 			return grant{}, fmt.Errorf("%w: %s", ErrWaitEnded, it.event)
 		}
 	}
+}
+
+func (a *acquisition) stillWaits(ctx context.Context) bool {
+	got := a.send(ctx, []string{"POSITION", a.keys[0], a.owner}, grace)
+	return got.err != nil || got.reply != nil
 }
 
 // askWhy asks once more, without waiting: the message about a time-out names no holders.

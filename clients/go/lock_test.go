@@ -271,7 +271,7 @@ func TestNoServer(t *testing.T) {
 
 func TestUserWithAName(t *testing.T) {
 	t.Parallel()
-	s := newEphemeralServer(t, "--requirepass", "secret", "--acl-file", writeFile(t, "users.acl",
+	s := newEphemeralServer(t, "--acl-file", writeFile(t, "users.acl",
 		"user worker on >word ~k* +@all\nuser default on >secret ~* +@all\n"))
 	b := &bench{T: t, server: s}
 	options := &redis.Options{Addr: s.address()}

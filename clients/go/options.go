@@ -16,6 +16,7 @@ type Option func(*settings)
 type settings struct {
 	terms
 	owner   string
+	isNamed bool    // the owner was given, and may have been used before
 	wait    *duration // nil: no end
 	renews  bool
 	channel *Channel
@@ -33,7 +34,8 @@ func newSettings(key string, options []Option) (*settings, error) {
 	if wanted.shared && wanted.limit != nil {
 		return nil, errors.New("fairlock: a lock is either shared or has a limit, got both")
 	}
-	if wanted.owner == "" {
+	wanted.isNamed = wanted.owner != ""
+	if !wanted.isNamed {
 		wanted.owner = makeOwner()
 	}
 	return wanted, nil

@@ -46,6 +46,8 @@ type server struct {
 	port    int
 	process *exec.Cmd
 	output  bytes.Buffer
+	ended   chan struct{} // closed when the process has ended with code
+	code    error
 }
 
 func newServer(t testing.TB, options ...string) *server {
@@ -97,14 +99,28 @@ func (s *server) start() bool {
 	if err := s.process.Start(); err != nil {
 		s.t.Fatal(err)
 	}
+	s.ended = make(chan struct{})
+	go func(ended chan struct{}) {
+		s.code = s.process.Wait()
+		close(ended)
+	}(s.ended)
+	return s.awaitAnswer()
+}
+
+// awaitAnswer returns false if the process ends.
+func (s *server) awaitAnswer() bool {
 	client := redis.NewClient(&redis.Options{Addr: s.address(), ReadTimeout: time.Second})
 	defer client.Close()
 	for giveUp := time.Now().Add(startMax); time.Now().Before(giveUp); {
 		err := client.Ping().Err()
-		if err == nil || strings.HasPrefix(err.Error(), "NOAUTH") {
-			return s.process.Process.Signal(syscall.Signal(0)) == nil
+		select {
+		case <-s.ended:
+			return false // Another server may have answered.
+		case <-time.After(2 * time.Millisecond):
 		}
-		time.Sleep(2 * time.Millisecond)
+		if err == nil || strings.HasPrefix(err.Error(), "NOAUTH") {
+			return true
+		}
 	}
 	return false
 }
@@ -116,19 +132,18 @@ func (s *server) startAgain() {
 }
 
 func (s *server) kill() {
-	if s.process != nil {
+	if s.ended != nil {
 		s.process.Process.Kill()
-		s.process.Wait()
-		s.process = nil
+		<-s.ended
 	}
 }
 
 func (s *server) stop() {
 	s.process.Process.Signal(syscall.SIGTERM)
-	if err := s.process.Wait(); err != nil {
-		s.t.Errorf("the server ended with %v", err)
+	<-s.ended
+	if s.code != nil {
+		s.t.Errorf("the server ended with %v", s.code)
 	}
-	s.process = nil
 }
 
 func (s *server) address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
