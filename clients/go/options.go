@@ -16,7 +16,7 @@ type Option func(*settings)
 type settings struct {
 	terms
 	owner   string
-	isNamed bool    // the owner was given, and may have been used before
+	isNamed bool      // the owner was given, and may have been used before
 	wait    *duration // nil: no end
 	renews  bool
 	channel *Channel

@@ -21,12 +21,10 @@ const (
 	startsMax = 5
 )
 
-var random = rand.New(rand.NewSource(time.Now().UnixNano()))
-
 // freePort returns a port that was free a moment ago, outside the range that the kernel assigns.
 func freePort(t testing.TB) int {
 	for i := 0; i < 1000; i++ {
-		port := 20000 + random.Intn(12000)
+		port := 20000 + rand.Intn(12000)
 		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err == nil {
 			listener.Close()

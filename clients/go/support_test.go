@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math/rand"
 	"os"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ const waitMax = 20 * time.Second
 var background = context.Background()
 
 func TestMain(m *testing.M) {
+	rand.Seed(time.Now().UnixNano())
 	// The tests cause the failures that the library warns of.
 	fairlock.SetLogger(log.New(io.Discard, "", 0))
 	redis.SetLogger(log.New(io.Discard, "", 0))
