@@ -13,7 +13,7 @@ const clockBoottime = 7
 // now is the monotonic time.
 func now() time.Duration {
 	var t syscall.Timespec
-	_, _, failure := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clockBoottime,
+	_, _, failure := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockBoottime,
 		uintptr(unsafe.Pointer(&t)), 0)
 	if failure != 0 {
 		panic(failure) // Linux has had this clock since 2.6.39.

@@ -74,6 +74,6 @@ func take(ctx context.Context, client *redis.Client, wanted *settings) (*Hold, e
 		return nil, err
 	}
 	hold := newHold(a, got)
-	hold.start(wanted)
+	hold.startWatch(wanted)
 	return hold, nil
 }

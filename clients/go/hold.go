@@ -19,13 +19,13 @@ type Hold struct {
 	client  *redis.Client
 	owner   string
 	channel *Channel
-	wake    chan struct{} // ends a pause of the watch
+	watch   watch
 	renewal sync.Mutex    // held during each RENEW, whose order decides about the lease
 }
 
 func newHold(a *acquisition, got grant) *Hold {
 	hold := &Hold{holdState: newHoldState(a.keys, a.lease, got), terms: &a.terms, client: a.client,
-		owner: a.owner, channel: a.channel, wake: make(chan struct{}, 1)}
+		owner: a.owner, channel: a.channel}
 	if a.channel != nil {
 		a.channel.listeners.set(a.keys, a.owner, &listener{hold.hear})
 		for _, it := range a.mail.takeAll() {
@@ -57,7 +57,7 @@ func (h *Hold) Check() error { return h.check() }
 func (h *Hold) Left() time.Duration { return h.left() }
 
 // Context returns a context that ends when the hold is lost or released.
-func (h *Hold) Context() context.Context { return holdContext{h.ctx, h, h.end} }
+func (h *Hold) Context() context.Context { return holdContext{h.ctx, h, h.cancel} }
 
 // Renew renews the lease now. If lease is not 0, it is the length of the lease from now on.
 func (h *Hold) Renew(ctx context.Context, lease time.Duration) error {
@@ -68,7 +68,7 @@ func (h *Hold) Renew(ctx context.Context, lease time.Duration) error {
 		lease = h.currentLease()
 	}
 	err := h.askRenewal(ctx, lease)
-	wake(h.wake)
+	h.hurry()
 	if err != nil {
 		return translated(err)
 	}
@@ -153,7 +153,7 @@ func (h *Hold) ask(ctx context.Context, words []string, patience duration) answe
 // leave ends the watch: there is nothing left to release.
 func (h *Hold) leave() {
 	h.setReleased()
-	wake(h.wake)
+	h.watch.timer.Stop()
 	if h.channel != nil {
 		h.channel.listeners.set(h.keys, h.owner, nil)
 	}

@@ -20,12 +20,6 @@ func (c holdContext) Err() error {
 // under returns a context that ends with parent and with the hold.
 func (h *Hold) under(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancel(parent)
-	go func() {
-		select {
-		case <-h.ctx.Done():
-			end()
-		case <-ctx.Done():
-		}
-	}()
+	h.onEnd(end)
 	return holdContext{ctx, h, end}, end
 }

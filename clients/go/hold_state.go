@@ -19,13 +19,15 @@ type holdState struct {
 	isReleased bool   // there is nothing left to release
 	isLeaving  bool   // a transfer has been sent
 
-	ctx context.Context // ends with the hold
-	end context.CancelFunc
+	ctx    context.Context // ends with the hold
+	cancel context.CancelFunc
+	atEnd  []func()
+	atLoss func()
 }
 
 func newHoldState(keys []string, lease duration, got grant) *holdState {
 	s := &holdState{keys: keys, token: got.token, lease: lease, sentAt: got.sentAt}
-	s.ctx, s.end = context.WithCancel(context.Background())
+	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
 
@@ -52,8 +54,7 @@ func (s *holdState) check() error {
 // isLostNow reads the clock. The caller holds mu.
 func (s *holdState) isLostNow() bool {
 	if s.lost == "" && !s.isOver && now() >= s.sentAt+s.lease {
-		s.lost = fmt.Sprintf("its lease of %v ended before it was renewed", s.lease)
-		s.end()
+		s.setLost(fmt.Sprintf("its lease of %v ended before it was renewed", s.lease))
 	}
 	return s.lost != ""
 }
@@ -63,8 +64,46 @@ func (s *holdState) lose(reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lost == "" && !s.isOver && !s.isLeaving {
-		s.lost = reason
-		s.end()
+		s.setLost(reason)
+	}
+}
+
+// setLost is called once. The caller holds mu.
+func (s *holdState) setLost(reason string) {
+	s.lost = reason
+	s.end()
+	if s.atLoss != nil {
+		s.atLoss()
+	}
+}
+
+// end ends the contexts of the hold. The caller holds mu.
+func (s *holdState) end() {
+	s.cancel()
+	for _, call := range s.atEnd {
+		call()
+	}
+	s.atEnd = nil
+}
+
+// onEnd calls a function when the hold ends, or at once if it has ended.
+func (s *holdState) onEnd(call func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		call()
+		return
+	}
+	s.atEnd = append(s.atEnd, call)
+}
+
+// onLoss calls a function when the hold is lost, or at once if it is.
+func (s *holdState) onLoss(call func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.atLoss = call
+	if s.lost != "" {
+		call()
 	}
 }
 

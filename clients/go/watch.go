@@ -2,65 +2,69 @@ package fairlock
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
-// start renews the hold until it ends, and reports its loss.
-func (h *Hold) start(wanted *settings) {
-	go func() {
-		if h.watch(wanted.renews) && wanted.onLost != nil {
-			wanted.onLost(h)
-		}
-	}()
+// watch renews a hold until it ends, and reports its loss. It has a goroutine only while it does.
+type watch struct {
+	renews bool
+	onLost func(*Hold)
+
+	mu         sync.Mutex // held during each turn
+	timer      *time.Timer
+	isReported bool
 }
 
-// watch runs until the hold has ended. It returns whether the hold is lost.
-func (h *Hold) watch(renews bool) bool {
-	for {
-		next := h.left()
-		if renews {
-			next = h.renewIn()
-		}
-		h.pause(next)
-		isOver, isLost := h.isEnded()
-		switch {
-		case isOver:
-			return false
-		case isLost:
-			return true
-		case renews && h.renewIn() <= 0:
-			h.renewUntilAnswered()
-		}
+func (h *Hold) startWatch(wanted *settings) {
+	h.watch.mu.Lock()
+	defer h.watch.mu.Unlock()
+	h.watch.renews, h.watch.onLost = wanted.renews, wanted.onLost
+	h.watch.timer = time.AfterFunc(h.nextTurn(), h.turn)
+	h.holdState.onLoss(h.hurry)
+}
+
+// hurry makes the next turn begin at once.
+func (h *Hold) hurry() { h.watch.timer.Reset(0) }
+
+func (h *Hold) nextTurn() duration {
+	if h.watch.renews {
+		return h.renewIn()
 	}
+	return h.left()
 }
 
-// pause ends early when the hold ends or is renewed.
-func (h *Hold) pause(d duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-h.wake:
-	case <-h.ctx.Done():
+func (h *Hold) turn() {
+	h.watch.mu.Lock()
+	defer h.watch.mu.Unlock()
+	isOver, isLost := h.isEnded()
+	if !isOver && !isLost && h.watch.renews && h.renewIn() <= 0 {
+		h.renewUntilAnswered()
+		isOver, isLost = h.isEnded()
+	}
+	switch {
+	case isOver:
+	case !isLost:
+		h.watch.timer.Reset(h.nextTurn())
+	case !h.watch.isReported:
+		h.watch.isReported = true
+		if h.watch.onLost != nil {
+			go h.watch.onLost(h)
+		}
 	}
 }
 
 // renewUntilAnswered asks again while the lease lasts: the server may be restarting.
 func (h *Hold) renewUntilAnswered() {
 	var attempts backoff
-	for {
-		isOver, isLost := h.isEnded()
-		if isOver || isLost {
-			return
-		}
+	for h.ctx.Err() == nil {
 		err := h.askRenewal(h.ctx, h.currentLease())
-		if err == nil {
+		if err == nil || h.ctx.Err() != nil {
 			return
 		}
-		if h.ctx.Err() == nil {
-			warn("renewing %q: %v", h.keys, err)
-		}
-		h.pause(shorter(attempts.pause(err), h.left()))
+		warn("renewing %q: %v", h.keys, err)
+		sleep(h.ctx, shorter(attempts.pause(err), h.left()))
+		h.isEnded() // The lease may have ended.
 	}
 }
 

@@ -95,6 +95,9 @@ func describe(failed reply, why fairlock.Explanation) {
 	}
 	failed["error"], failed["reason"], failed["holders"] = "Denied", why.Reason, owners
 	failed["position"], failed["eta"] = nil, nil
+	if why.Reason == "" {
+		failed["reason"] = nil
+	}
 	if why.Position > 0 {
 		failed["position"] = why.Position
 	}
