@@ -20,7 +20,7 @@ type Hold struct {
 	owner   string
 	channel *Channel
 	watch   watch
-	renewal sync.Mutex    // held during each RENEW, whose order decides about the lease
+	renewal sync.Mutex // held during each RENEW, whose order decides about the lease
 }
 
 func newHold(a *acquisition, got grant) *Hold {
