@@ -128,7 +128,8 @@ func TestFormatAndVet(t *testing.T) {
 	if err != nil || len(output) > 0 {
 		t.Errorf("gofmt -l: %v\n%s", err, output)
 	}
-	goTool(t, ".", nil, "vet", "fairlock", "fairlock/tests/conformance_driver")
+	goTool(t, ".", nil, "vet", "fairlock", "fairlock/tests/conformance_driver",
+		"fairlock/tests/fleet_worker")
 }
 
 func TestPublicNamesAreDocumented(t *testing.T) {
