@@ -104,6 +104,23 @@ func TestCancelledWhileTheReplyIsUnderWay(t *testing.T) {
 	b.expectNothingLeft("k")
 }
 
+func TestReleaseThatOvertakesTheRequest(t *testing.T) {
+	b := newBench(t)
+	for i, delay := range []time.Duration{300 * time.Millisecond, 1500 * time.Millisecond} {
+		slow := newSlowPath(b, 0)
+		slow.requestDelay.Store(int64(delay))
+		ctx, cancel := context.WithCancel(background)
+		waiting := startLock(ctx, slow.client(), "k", fairlock.WithLease(time.Hour))
+		time.Sleep(100 * time.Millisecond)
+		slow.requestDelay.Store(0)
+		cancel()
+		_, err := b.result(waiting)
+		b.expect(errors.Is(err, context.Canceled), "%v", err)
+		b.until("the request has arrived", func() bool { return b.commands("lock") == i+1 })
+		b.until("released", func() bool { return b.ask("LOCKED", "k") == int64(0) })
+	}
+}
+
 func TestEndedContextDoesNotPreventTheRelease(t *testing.T) {
 	b := newBench(t)
 	hold := b.lock(b.client(), "k")

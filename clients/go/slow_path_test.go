@@ -9,10 +9,11 @@ import (
 	"gopkg.in/redis.v5"
 )
 
-// slowPath is a network on which replies take longer than requests.
+// slowPath is a network on which requests and replies take different times.
 type slowPath struct {
 	*bench
-	delay atomic.Int64
+	delay        atomic.Int64
+	requestDelay atomic.Int64
 }
 
 type slowConnection struct {
@@ -39,6 +40,11 @@ func (c slowConnection) Read(bytes []byte) (int, error) {
 	n, err := c.Conn.Read(bytes)
 	time.Sleep(time.Duration(c.path.delay.Load()))
 	return n, err
+}
+
+func (c slowConnection) Write(bytes []byte) (int, error) {
+	time.Sleep(time.Duration(c.path.requestDelay.Load()))
+	return c.Conn.Write(bytes)
 }
 
 func contextFor(d time.Duration) (context.Context, context.CancelFunc) {
