@@ -27,13 +27,12 @@ func (a *acquisition) abandon(failure error) {
 	// The release uses another connection than the interrupted requests, and may overtake them. So
 	// it is repeated once they have been answered.
 	pending := a.stillExecuted()
-	if !a.giveUpPlace(giveUpAt) || len(pending) == 0 {
-		return
+	if a.giveUpPlace(giveUpAt) && len(pending) > 0 {
+		for _, r := range pending {
+			r.await(context.Background(), answerMax)
+		}
+		a.giveUpPlace(giveUpAt)
 	}
-	for _, r := range pending {
-		r.await(context.Background(), answerMax)
-	}
-	a.giveUpPlace(giveUpAt)
 	a.releaseLater(a.stillExecuted())
 }
 

@@ -93,6 +93,21 @@ func TestCancelledBeforeTheRequestWasSent(t *testing.T) {
 	b.expectNothingLeft("k")
 }
 
+// No connection is left for the release until the request is answered.
+func TestCancelledWhileThePoolIsExhausted(t *testing.T) {
+	b := newBench(t)
+	b.ask("LOCK", "k", "other", "PX", 600000)
+	tiny := b.clientWith(redis.Options{PoolSize: 1, PoolTimeout: time.Minute})
+	ctx, cancel := context.WithCancel(background)
+	waiting := startLock(ctx, tiny, "k", fairlock.WithOwner("me"), fairlock.WithLease(time.Hour))
+	b.untilWaiting("k", "me")
+	cancel()
+	_, err := b.result(waiting)
+	b.expect(errors.Is(err, context.Canceled), "%v", err)
+	b.ask("UNLOCK", "k", "other")
+	b.until("released", func() bool { return b.ask("LOCKED", "k") == int64(0) })
+}
+
 // The reply to the request arrives long after the release that overtook it.
 func TestCancelledWhileTheReplyIsUnderWay(t *testing.T) {
 	b := newBench(t)

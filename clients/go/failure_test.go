@@ -2,7 +2,6 @@ package fairlock_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -174,15 +173,22 @@ func TestServerIsAwayForLongerThanTheLease(t *testing.T) {
 func TestReleaseWaitsForTheRestart(t *testing.T) {
 	t.Parallel()
 	b := benchOn(t, newKeptServer(t))
-	client := b.client()
+	client := b.clientWith(redis.Options{PoolSize: 20})
+	hold := b.lock(client, "k0")
 	// Each connection of the pool is found closed after the restart.
-	var holds []*fairlock.Hold
-	for i := 0; i < 8; i++ {
-		holds = append(holds, b.lock(client, fmt.Sprint("k", i)))
+	b.ask("LOCK", "k", "other")
+	var waiting []pending
+	for i := 0; i < 12; i++ {
+		waiting = append(waiting, startLock(background, client, "k", fairlock.WithLimit(20)))
+	}
+	b.until("all wait", func() bool { return strings.Count(b.waiters("k"), ",") == 11 })
+	b.ask("UNLOCK", "k", "other")
+	for _, w := range waiting {
+		b.unlock(b.granted(w))
 	}
 	b.server.kill()
 	released := make(chan error, 1)
-	go func() { released <- holds[0].Unlock(background) }()
+	go func() { released <- hold.Unlock(background) }()
 	time.Sleep(200 * time.Millisecond)
 	b.server.startAgain()
 	b.outside = b.client()
