@@ -1,0 +1,192 @@
+package fairlock
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"gopkg.in/redis.v5"
+)
+
+const (
+	// The server ends a wait itself. The client waits this much longer before it suspects that the
+	// reply was lost.
+	grace   = 5 * time.Second
+	forever = duration(math.MaxInt64)
+	// A grant that arrives later than this part of the lease after its request is confirmed by
+	// RENEW, from which the lease then counts: the time of the grant itself is not known here.
+	lateDivisor = 10
+)
+
+// grant is a token, and a time from which at least one whole lease counts.
+type grant struct {
+	token  int64
+	sentAt duration
+}
+
+// acquisition asks for a lock until it is granted or denied, or the wait is over.
+type acquisition struct {
+	*settings
+	client      *redis.Client
+	giveUpAt    duration
+	mail        *mailbox
+	outstanding []*request // may still be executed
+}
+
+func newAcquisition(client *redis.Client, wanted *settings) *acquisition {
+	a := &acquisition{settings: wanted, client: client, giveUpAt: forever}
+	if wanted.wait != nil {
+		a.giveUpAt = now() + *wanted.wait
+	}
+	if wanted.channel != nil {
+		a.mail = newMailbox()
+		wanted.channel.listeners.set(wanted.keys, wanted.owner, &listener{a.mail.put})
+	}
+	return a
+}
+
+// run asks again while the server cannot be reached. The same owner keeps its place.
+func (a *acquisition) run(ctx context.Context) (grant, error) {
+	var attempts backoff
+	for {
+		got, err := a.ask(ctx)
+		switch {
+		case err == nil:
+			return got, nil
+		case ctx.Err() != nil:
+			return grant{}, ctx.Err()
+		case !isTemporary(err):
+			return grant{}, translated(err)
+		case a.left() == 0:
+			return grant{}, err
+		}
+		sleep(ctx, shorter(attempts.pause(err), a.left()))
+	}
+}
+
+func (a *acquisition) left() duration {
+	if a.giveUpAt == forever {
+		return forever
+	}
+	if left := a.giveUpAt - now(); left > 0 {
+		return left
+	}
+	return 0
+}
+
+func (a *acquisition) patience() duration {
+	if left := a.left(); left < forever-grace {
+		return left + grace
+	}
+	return forever
+}
+
+// send waits for the answer, and remembers the request if it may still be executed.
+func (a *acquisition) send(ctx context.Context, words []string, patience duration) answer {
+	r := startRequest(a.client, a.channel.gateOrNil(), words)
+	got := r.await(ctx, patience)
+	if !r.withdraw() {
+		a.outstanding = append(a.outstanding, r)
+	}
+	return got
+}
+
+// waitNow is what is left of the wait, but never 0 if the lock may be waited for.
+func (a *acquisition) waitNow() *duration {
+	if a.wait == nil {
+		return nil
+	}
+	left := a.left()
+	if *a.wait > 0 && left < time.Millisecond {
+		left = time.Millisecond
+	}
+	return &left
+}
+
+func (a *acquisition) ask(ctx context.Context) (grant, error) {
+	wait, channel := a.waitNow(), ""
+	// With NOTIFY, the server would let a request without WAIT wait.
+	if a.channel != nil && (wait == nil || *wait > 0) {
+		if !a.channel.isOpen() {
+			return grant{}, errChannelClosed
+		}
+		channel = a.channel.name
+		// A message about an earlier request must not be taken for the answer to this one.
+		a.mail.takeAll()
+	}
+	got := a.send(ctx, a.lock(a.owner, wait, channel), a.patience())
+	if got.err != nil {
+		return grant{}, got.err
+	}
+	why := parseExplanation(got.reply)
+	if why.Status == "queued" && channel != "" {
+		return a.listen(ctx, got.sentAt)
+	}
+	return a.decide(ctx, why, got.sentAt)
+}
+
+func (a *acquisition) decide(ctx context.Context, why Explanation, sentAt duration) (grant, error) {
+	if why.token == nil {
+		return grant{}, &DeniedError{why}
+	}
+	if now()-sentAt > a.lease/lateDivisor {
+		return a.confirm(ctx, *why.token)
+	}
+	return grant{*why.token, sentAt}, nil
+}
+
+func (a *acquisition) confirm(ctx context.Context, token int64) (grant, error) {
+	got := a.send(ctx, a.renew(a.owner, token, a.lease), a.lease)
+	if got.err != nil {
+		return grant{}, got.err
+	}
+	if got.reply != int64(1) {
+		return grant{}, errUnconfirmed
+	}
+	return grant{token, got.sentAt}, nil
+}
+
+// listen waits for the message that ends the wait. If the owner was named, a message may still be
+// about a wait that was given up before.
+func (a *acquisition) listen(ctx context.Context, sentAt duration) (grant, error) {
+	for {
+		it, err := a.mail.listen(ctx, a.patience())
+		switch {
+		case err != nil:
+			return grant{}, err
+		case it.event == "subscribed":
+			return grant{}, errChannelCut
+		case it.event == "granted" && a.isNamed:
+			return a.confirm(ctx, it.token)
+		case it.event == "granted":
+			return a.decide(ctx, Explanation{token: &it.token}, sentAt)
+		case it.event == "timeout" && a.left() == 0:
+			return a.askWhy(ctx)
+		case it.event == "cancelled" && a.isNamed && a.stillWaits(ctx):
+			continue
+		case it.event == "cancelled" && it.reason == "deadlock":
+			return grant{}, ErrDeadlock
+		case it.event == "cancelled", it.event == "superseded":
+			return grant{}, fmt.Errorf("%w: %s", ErrWaitEnded, it.event)
+		}
+	}
+}
+
+func (a *acquisition) stillWaits(ctx context.Context) bool {
+	got := a.send(ctx, []string{"POSITION", a.keys[0], a.owner}, grace)
+	return got.err != nil || got.reply != nil
+}
+
+// askWhy asks once more, without waiting: the message about a time-out names no holders.
+func (a *acquisition) askWhy(ctx context.Context) (grant, error) {
+	got := a.send(ctx, a.lock(a.owner, new(duration), ""), grace)
+	if got.err != nil {
+		return grant{}, got.err
+	}
+	why := parseExplanation(got.reply)
+	if why.token == nil {
+		why.Status = "timeout"
+	}
+	return a.decide(ctx, why, got.sentAt)
+}

@@ -1,0 +1,208 @@
+package fairlock_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"math/rand"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlock"
+
+	"gopkg.in/redis.v5"
+)
+
+const waitMax = 20 * time.Second
+
+var background = context.Background()
+
+func TestMain(m *testing.M) {
+	rand.Seed(time.Now().UnixNano())
+	// The tests cause the failures that the library warns of.
+	fairlock.SetLogger(log.New(io.Discard, "", 0))
+	redis.SetLogger(log.New(io.Discard, "", 0))
+	os.Exit(runChildOr(m.Run))
+}
+
+// bench is a server, and a view of its locks from outside.
+type bench struct {
+	*testing.T
+	server  *server
+	outside *redis.Client
+}
+
+func newBench(t *testing.T) *bench {
+	t.Parallel()
+	return benchOn(t, newEphemeralServer(t))
+}
+
+func benchOn(t *testing.T, s *server) *bench {
+	b := &bench{T: t, server: s}
+	b.outside = b.client()
+	return b
+}
+
+func (b *bench) client() *redis.Client { return b.clientWith(redis.Options{}) }
+
+func (b *bench) clientWith(options redis.Options) *redis.Client {
+	options.Addr = b.server.address()
+	if options.ReadTimeout == 0 {
+		options.ReadTimeout = 30 * time.Second
+	}
+	client := redis.NewClient(&options)
+	b.Cleanup(func() { client.Close() })
+	return client
+}
+
+func (b *bench) ask(words ...interface{}) interface{} {
+	b.Helper()
+	reply, err := tell(b.outside, words...)
+	if err != nil {
+		b.Fatalf("%v: %v", words, err)
+	}
+	return reply
+}
+
+func tell(client *redis.Client, words ...interface{}) (interface{}, error) {
+	command := redis.NewCmd(words...)
+	if err := client.Process(command); err != nil && err != redis.Nil {
+		return nil, err
+	}
+	return command.Val(), nil
+}
+
+// waiters returns the owners in the queue, separated by commas.
+func (b *bench) waiters(key string) string {
+	var owners []string
+	for _, place := range b.ask("QUEUE", key).([]interface{}) {
+		fields := place.([]interface{})
+		for i := 0; i < len(fields); i += 2 {
+			if fields[i] == "owner" {
+				owners = append(owners, fields[i+1].(string))
+			}
+		}
+	}
+	return strings.Join(owners, ",")
+}
+
+func (b *bench) expectNothingLeft(keys ...string) {
+	b.Helper()
+	for _, key := range keys {
+		if held, waiting := b.ask("LOCKED", key), b.waiters(key); held != int64(0) || waiting != "" {
+			b.Errorf("%s: held by %v, waiters %q", key, held, waiting)
+		}
+	}
+}
+
+// commands returns how often the server has executed this command.
+func (b *bench) commands(name string) (calls int) {
+	b.Helper()
+	statistics := b.ask("INFO", "commandstats").(string)
+	if _, after, found := strings.Cut(statistics, "cmdstat_"+name+":calls="); found {
+		fmt.Sscanf(after, "%d", &calls)
+	}
+	return calls
+}
+
+// connections returns how many connections have this name.
+func (b *bench) connections(name string) int {
+	return strings.Count(b.ask("CLIENT", "LIST").(string), " name="+name+" ")
+}
+
+func (b *bench) until(what string, condition func() bool) {
+	b.Helper()
+	for giveUp := time.Now().Add(waitMax); !condition(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(giveUp) {
+			b.Fatalf("it did not become true: %s", what)
+		}
+	}
+}
+
+func (b *bench) untilWaiting(key, owners string) {
+	b.Helper()
+	b.until("waiting for "+key+": "+owners, func() bool { return b.waiters(key) == owners })
+}
+
+func (b *bench) lock(client *redis.Client, key string, options ...fairlock.Option) *fairlock.Hold {
+	b.Helper()
+	hold, err := fairlock.Lock(background, client, key, options...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return hold
+}
+
+func (b *bench) token(hold *fairlock.Hold) int64 {
+	b.Helper()
+	token, err := hold.Token()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return token
+}
+
+func (b *bench) expectHeld(hold *fairlock.Hold) {
+	b.Helper()
+	token := b.token(hold)
+	for _, key := range hold.Keys() {
+		if b.ask("CHECK", key, token) != int64(1) {
+			b.Errorf("%s is not held", key)
+		}
+	}
+}
+
+func (b *bench) unlock(hold *fairlock.Hold) {
+	b.Helper()
+	if err := hold.Unlock(background); err != nil {
+		b.Error(err)
+	}
+}
+
+type outcome struct {
+	hold *fairlock.Hold
+	err  error
+}
+
+// pending is an acquisition in another goroutine.
+type pending chan outcome
+
+func startLock(ctx context.Context, client *redis.Client, key string,
+	options ...fairlock.Option) pending {
+	result := make(pending, 1)
+	go func() {
+		hold, err := fairlock.Lock(ctx, client, key, options...)
+		result <- outcome{hold, err}
+	}()
+	return result
+}
+
+func (b *bench) result(of pending) (*fairlock.Hold, error) {
+	b.Helper()
+	select {
+	case got := <-of:
+		return got.hold, got.err
+	case <-time.After(waitMax):
+		b.Fatal("Lock did not return")
+		return nil, nil
+	}
+}
+
+func (b *bench) granted(of pending) *fairlock.Hold {
+	b.Helper()
+	hold, err := b.result(of)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return hold
+}
+
+func (b *bench) expect(ok bool, format string, values ...interface{}) {
+	b.Helper()
+	if !ok {
+		b.Errorf(format, values...)
+	}
+}

@@ -1,0 +1,60 @@
+// Holds a lock, and waits for it with another owner, while its test makes the fleet fail over.
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+	"time"
+
+	"fairlock"
+
+	"gopkg.in/redis.v5"
+)
+
+func main() {
+	client := redis.NewFailoverClient(&redis.FailoverOptions{
+		MasterName: "main", SentinelAddrs: strings.Split(os.Getenv("SENTINELS"), ",")})
+	if err := holdAndWait(context.Background(), client); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func holdAndWait(ctx context.Context, client *redis.Client) error {
+	hold, err := fairlock.Lock(ctx, client, "k", fairlock.WithLease(10*time.Second))
+	if err != nil {
+		return err
+	}
+	before, err := hold.Token()
+	if err != nil {
+		return err
+	}
+	granted := make(chan error, 1)
+	go func() {
+		granted <- fairlock.Do(ctx, client, "k", []fairlock.Option{fairlock.WithOwner("waiter")},
+			func(_ context.Context, next *fairlock.Hold) error {
+				token, err := next.Token()
+				if err == nil && token <= before {
+					err = fmt.Errorf("%d was granted after %d", token, before)
+				}
+				return err
+			})
+	}()
+	fmt.Println("held")
+	bufio.NewReader(os.Stdin).ReadString('\n')
+	if err := hold.Renew(ctx, 0); err != nil {
+		return err
+	}
+	fmt.Println("renewed")
+	if err := hold.Unlock(ctx); err != nil {
+		return err
+	}
+	if err := <-granted; err != nil {
+		return err
+	}
+	fmt.Println("granted")
+	return nil
+}

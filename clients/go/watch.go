@@ -1,0 +1,93 @@
+package fairlock
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// watch renews a hold until it ends, and reports its loss. It has a goroutine only while it does.
+type watch struct {
+	renews bool
+	onLost func(*Hold)
+
+	mu         sync.Mutex // held during each turn
+	timer      *time.Timer
+	isReported bool
+}
+
+func (h *Hold) startWatch(wanted *settings) {
+	h.watch.mu.Lock()
+	defer h.watch.mu.Unlock()
+	h.watch.renews, h.watch.onLost = wanted.renews, wanted.onLost
+	h.watch.timer = time.AfterFunc(h.nextTurn(), h.turn)
+	h.holdState.onLoss(h.hurry)
+}
+
+// hurry makes the next turn begin at once.
+func (h *Hold) hurry() { h.watch.timer.Reset(0) }
+
+func (h *Hold) nextTurn() duration {
+	if h.watch.renews {
+		return h.renewIn()
+	}
+	return h.left()
+}
+
+func (h *Hold) turn() {
+	h.watch.mu.Lock()
+	defer h.watch.mu.Unlock()
+	isOver, isLost := h.isEnded()
+	if !isOver && !isLost && h.watch.renews && h.renewIn() <= 0 {
+		h.renewUntilAnswered()
+		isOver, isLost = h.isEnded()
+	}
+	switch {
+	case isOver:
+	case !isLost:
+		h.watch.timer.Reset(h.nextTurn())
+	case !h.watch.isReported:
+		h.watch.isReported = true
+		if h.watch.onLost != nil {
+			go h.watch.onLost(h)
+		}
+	}
+}
+
+// renewUntilAnswered asks again while the lease lasts: the server may be restarting.
+func (h *Hold) renewUntilAnswered() {
+	var attempts backoff
+	for h.ctx.Err() == nil {
+		err := h.askRenewal(h.ctx, h.currentLease())
+		if err == nil || h.ctx.Err() != nil {
+			return
+		}
+		warn("renewing %q: %v", h.keys, err)
+		sleep(h.ctx, shorter(attempts.pause(err), h.left()))
+		h.isEnded() // The lease may have ended.
+	}
+}
+
+func (h *Hold) askRenewal(ctx context.Context, lease duration) error {
+	h.renewal.Lock()
+	defer h.renewal.Unlock()
+	begunAt := now()
+	got := h.ask(ctx, h.terms.renew(h.owner, h.token, lease), h.left())
+	switch {
+	case got.err != nil:
+		h.shorten(lease, begunAt)
+		return got.err
+	case got.reply == int64(1):
+		h.confirm(lease, got.sentAt)
+	default:
+		h.lose("the server does not know it any more")
+	}
+	return nil
+}
+
+// hear takes note of a message on the channel.
+func (h *Hold) hear(it message) {
+	if it.event == "lost" && it.token == h.token {
+		h.lose("the server reported: " + it.reason)
+	}
+}
