@@ -47,7 +47,7 @@ export class Acquisition {
       try {
         return await this.#ask();
       } catch (error) {
-        if (this.#isAborted || this.port.connection.isClosed || !isTemporary(error)) {
+        if (this.#isAborted || !isTemporary(error) || this.#isOfClosedClient(error)) {
           throw translated(error);
         }
         const left = this.#left();
@@ -80,6 +80,11 @@ export class Acquisition {
 
   get #isAborted(): boolean {
     return this.signal?.aborted === true;
+  }
+
+  /** Unlike NoReply, after which the client is asked for its own error. */
+  #isOfClosedClient(error: unknown): boolean {
+    return this.port.connection.isClosed && !(error instanceof NoReply);
   }
 
   #left(): number {

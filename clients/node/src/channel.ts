@@ -8,7 +8,7 @@ import { within } from "./waiting";
 
 type Reader = (message: Message) => void;
 
-/** Its connection is opened for the first wait, and closed when the client ends. */
+/** Its connection is opened for a wait, and closed when no lock needs it or the client ends. */
 export class Channel {
   readonly name = `fairlock:${makeOwner()}`;
   readonly #readers = new Map<string, Reader>();
@@ -72,7 +72,8 @@ export class Channel {
     if (silence === Infinity) return;
     this.#isSilent = false;
     const timer = setInterval(() => {
-      if (this.#isSilent) this.#check(subscription, silence);
+      if (this.#readers.size === 0) this.#close();
+      else if (this.#isSilent) this.#check(subscription, silence);
       this.#isSilent = true;
     }, silence);
     timer.unref();

@@ -33,7 +33,7 @@ testEach("a lease without renewal ends", async (own) => {
   await once(hold.signal, "abort");
   assert.deepEqual(lost, [hold]);
   assert.ok(hold.signal.reason instanceof LostHold);
-  assert.throws(() => hold.token, /lease of 200 ms ended/);
+  assert.throws(() => hold.token, /lease of 200 ms ended|reported: expired/);
   assert.equal(await own.commands("renew"), 0);
   assert.equal(await hold.release(), false);
 });
@@ -81,17 +81,17 @@ testEach("a grant after a long wait is confirmed, and counts from then", async (
 });
 
 testEach("a lease counts from the request, not from its reply", async (own) => {
-  const lock = createLock(await own.client(), { lease: 2000, renew: false });
+  const lock = createLock(await own.client(), { lease: 20_000, renew: false });
   await (await lock("k")).release(); // opens the channel
   const granted = lock("k");
   own.server.process.kill("SIGSTOP");
-  await sleep(150);
+  await sleep(500);
   own.server.process.kill("SIGCONT");
   const hold = await granted;
   assert.equal(await own.commands("renew"), 0);
   const ttl = await own.ask("PTTL", "k");
   const left = hold.deadline - performance.now();
-  assert.ok(left < ttl - 50, `${left} of ${ttl}`);
+  assert.ok(left < ttl - 400, `${left} of ${ttl}`);
   await hold.release();
 });
 
@@ -167,7 +167,7 @@ testEach("a client that is closed while a lock is waited for", async (own) => {
   const client = await own.client();
   const waiting = createLock(client)("k");
   await until(async () => (await own.waiters("k")).length === 1);
-  await Promise.all([assert.rejects(waiting, /closed/i), client.end()]);
+  await Promise.all([assert.rejects(waiting, /closed|Disconnects/i), client.end()]);
 });
 
 testEach("a stopped process that lost its lease learns it before it acts", async (own) => {

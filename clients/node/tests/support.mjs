@@ -101,16 +101,15 @@ export class Case {
   }
 }
 
-/** A test for each client that the library supports, or only for one. */
+/** A test for each client that the library supports, or only for some. */
 export function testEach(title, work, { isKept = false, clients = Object.keys(CLIENTS) } = {}) {
-  for (const name of clients) {
-    test(`${title} (${name})`, { timeout: 60_000 }, async () => {
+  test(title, { concurrency: clients.length, timeout: 60_000 }, (suite) =>
+    Promise.all(clients.map((name) => suite.test(name, async () => {
       const own = await Case.open({ isKept, open: CLIENTS[name] });
       try {
         await work(own);
       } finally {
         await own.close();
       }
-    });
-  }
+    }))));
 }
