@@ -3,6 +3,11 @@ import tseslint from "typescript-eslint";
 export default tseslint.config(
   { ignores: ["build/", "node_modules/"] },
   {
+    files: ["tests/*.mjs"],
+    extends: [tseslint.configs.recommended],
+    rules: { eqeqeq: "error" },
+  },
+  {
     files: ["src/**/*.ts", "src/**/*.mts"],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { project: "src/tsconfig.json" } },

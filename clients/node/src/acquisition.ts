@@ -2,7 +2,7 @@
 
 import { now } from "./clock";
 import { Deadlock, Denied, NoReply, WaitEnded } from "./errors";
-import { isTemporary, mayLeaveSomething, pause, translated, warn } from "./failures";
+import { isTemporary, pause, translated, warn } from "./failures";
 import type { Answer, Port } from "./port";
 import { Explanation } from "./replies";
 import type { Command, Name, Terms } from "./terms";
@@ -29,6 +29,7 @@ export interface Grant {
 export class Acquisition {
   readonly mailbox = new Mailbox();
   readonly #giveUpAt: number;
+  #isAsked = false;
   readonly #unanswered = new Set<Promise<unknown>>();
 
   constructor(
@@ -62,7 +63,7 @@ export class Acquisition {
    * could not be reached until the end of the wait, a single attempt must do.
    */
   async giveUp(error: unknown): Promise<void> {
-    if (!this.#isAborted && !mayLeaveSomething(error)) return;
+    if (!this.#isAsked || !(this.#isAborted || isTemporary(error))) return;
     const giveUpAt = now() + (this.#isAborted ? GIVE_UP_MS : 0);
     for (let attempt = 0; ; ++attempt) {
       try {
@@ -97,6 +98,7 @@ export class Acquisition {
 
   async #send(command: Command): Promise<Answer> {
     const sentAt = now();
+    this.#isAsked = true;
     const request = this.port.connection.send(command);
     const done = (): boolean => this.#unanswered.delete(request);
     this.#unanswered.add(request);

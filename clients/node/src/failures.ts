@@ -45,12 +45,6 @@ export function translated(error: unknown): unknown {
   return error;
 }
 
-/** Whether a request that ended with this error may have left a place or a hold. */
-export function mayLeaveSomething(error: unknown): boolean {
-  if (error instanceof FairlockError) return error instanceof NoReply;
-  return !(error instanceof Error) || replyWord(error) === "" || isTemporary(error);
-}
-
 /** Growing pauses between attempts. Clients that lost one server do not return all at once. */
 export function pause(attempt: number): number {
   return Math.min(PAUSE_MS_MIN * 2 ** attempt, PAUSE_MS_MAX) * (0.5 + Math.random() / 2);
