@@ -1,4 +1,5 @@
-// tsc --strict and eslint accept the sources.
+// eslint accepts the sources and the tests. tsc --strict builds the package.
+
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -9,12 +10,8 @@ import { promisify } from "node:util";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-const COMMANDS = { eslint: ["--max-warnings", "0", "."], tsc: ["--project", "src", "--noEmit"] };
-
-for (const [name, words] of Object.entries(COMMANDS)) {
-  test(name, async () => {
-    const program = path.join(ROOT, "node_modules", ".bin", name);
-    await promisify(execFile)(program, words, { cwd: ROOT, timeout: 100_000 })
-      .catch((error) => assert.fail(error.stdout + error.stderr));
-  });
-}
+test("eslint", async () => {
+  const eslint = path.join(ROOT, "node_modules", ".bin", "eslint");
+  await promisify(execFile)(eslint, ["--max-warnings", "0", "."], { cwd: ROOT, timeout: 100_000 })
+    .catch((error) => assert.fail(error.stdout + error.stderr));
+});

@@ -12,7 +12,9 @@ import { createLock, Deadlock, Denied, LostHold, NotFairlock, now, WaitEnded }
 import { freePort, RedisServer } from "./server.mjs";
 import { CLIENTS, testEach, until } from "./support.mjs";
 
-testEach("using() holds the lock and releases it", async (own) => {
+const testAll = (title, work) => testEach(title, work, { clients: Object.keys(CLIENTS) });
+
+testAll("using() holds the lock and releases it", async (own) => {
   const lock = createLock(await own.client());
   let kept;
   const result = await lock.using("order:42", { lease: 30_000, wait: 10_000 },
@@ -32,7 +34,7 @@ testEach("using() holds the lock and releases it", async (own) => {
   assert.equal(kept.signal.aborted, false);
 });
 
-testEach("a denial names the holder and the position", async (own) => {
+testAll("a denial names the holder and the position", async (own) => {
   await own.ask("LOCK", "k", "other", "PX", 20_000, "META", "at work", "LABEL", "jobs");
   const lock = createLock(await own.client());
   const denied = await lock("k", { wait: 0, keep: 5000 }).catch((error) => error);
@@ -46,7 +48,7 @@ testEach("a denial names the holder and the position", async (own) => {
   assert.match(denied.message, /^queued, held, held by other, position 1/);
 });
 
-testEach("a wait ends at its time", async (own) => {
+testAll("a wait ends at its time", async (own) => {
   await own.ask("LOCK", "k", "other");
   const lock = createLock(await own.client());
   const begin = performance.now();
@@ -59,7 +61,7 @@ testEach("a wait ends at its time", async (own) => {
   assert.deepEqual(await own.waiters("k"), []);
 });
 
-testEach("try() results in null if the lock is held", async (own) => {
+testAll("try() results in null if the lock is held", async (own) => {
   const lock = createLock(await own.client());
   const hold = await lock.try("k");
   assert.equal(await lock.try("k"), null);
@@ -68,7 +70,7 @@ testEach("try() results in null if the lock is held", async (own) => {
   assert.notEqual(await lock.try("k"), null);
 });
 
-testEach("shared locks and semaphores", async (own) => {
+testAll("shared locks and semaphores", async (own) => {
   const lock = createLock(await own.client());
   await lock.using("s", { shared: true }, () =>
     lock.using("s", { shared: true }, async () => {
@@ -83,7 +85,7 @@ testEach("shared locks and semaphores", async (own) => {
   await own.assertNothingLeft("s", "n");
 });
 
-testEach("many keys", async (own) => {
+testAll("many keys", async (own) => {
   const lock = createLock(await own.client());
   await lock.using(["a", "b", "c"], async (hold) => {
     for (const key of hold.keys) assert.equal(await own.ask("CHECK", key, hold.token), 1);
@@ -95,7 +97,7 @@ testEach("many keys", async (own) => {
   await own.assertNothingLeft("a", "b", "c", "x");
 });
 
-testEach("minHold and maxWaiters", async (own) => {
+testAll("minHold and maxWaiters", async (own) => {
   const lock = createLock(await own.client());
   await (await lock("k", { minHold: 60_000 })).release();
   const reason = (options) => lock("k", options).catch((error) => error.explanation.reason);
@@ -103,7 +105,7 @@ testEach("minHold and maxWaiters", async (own) => {
   assert.equal(await reason({ wait: 9000, maxWaiters: 0 }), "full");
 });
 
-testEach("a transfer gives the lock to another owner", async (own) => {
+testAll("a transfer gives the lock to another owner", async (own) => {
   const lock = createLock(await own.client());
   let token;
   await lock.using("k", async (hold) => {
@@ -114,7 +116,7 @@ testEach("a transfer gives the lock to another owner", async (own) => {
   await lock.using("k", { owner: "worker-2" }, (hold) => assert.equal(hold.token, token));
 });
 
-testEach("a given owner keeps its place between attempts", async (own) => {
+testAll("a given owner keeps its place between attempts", async (own) => {
   await own.ask("LOCK", "k", "other");
   const lock = createLock(await own.client(), { owner: "job:1", keep: 20_000 });
   assert.equal(await lock.try("k"), null);
@@ -124,7 +126,7 @@ testEach("a given owner keeps its place between attempts", async (own) => {
   assert.notEqual(await lock.try("k"), null);
 });
 
-testEach("any bytes", async (own) => {
+testAll("any bytes", async (own) => {
   const lock = createLock(await own.client());
   const key = Uint8Array.of(0xff, 0);
   await own.ask("LOCK", Buffer.from(key), "other");
@@ -136,7 +138,7 @@ testEach("any bytes", async (own) => {
   await hold.release();
 });
 
-testEach("other requests that end a wait", async (own) => {
+testAll("other requests that end a wait", async (own) => {
   await own.ask("LOCK", "k", "other");
   const lock = createLock(await own.client());
   for (const command of ["CANCEL", "UNLOCK"]) {
@@ -146,7 +148,7 @@ testEach("other requests that end a wait", async (own) => {
   }
 });
 
-testEach("a deadlock is refused", async (own) => {
+testAll("a deadlock is refused", async (own) => {
   const lock = createLock(await own.client());
   const first = await lock("a", { owner: "one" });
   await own.ask("LOCK", "b", "two");
@@ -159,7 +161,7 @@ testEach("a deadlock is refused", async (own) => {
   await first.release();
 });
 
-testEach("tasks take turns", async (own) => {
+testAll("tasks take turns", async (own) => {
   const lock = createLock(await own.client());
   const tokens = [];
   let inside = 0;
@@ -185,7 +187,7 @@ testEach("terms that contradict each other", async (own) => {
   await assert.rejects(lock([]), RangeError);
   await assert.rejects(lock(42), TypeError);
   await assert.rejects(lock(""), /key must have/);
-}, { clients: ["ioredis"] });
+});
 
 test("Redis is not fairlock", async () => {
   const server = await new RedisServer().open();
