@@ -2,13 +2,15 @@
 # Installs the JavaScript packages that each package-lock.json in these folders names, next to that
 # file; prints nothing if they are already installed.
 #
-#   deploy/install-node-modules.sh [FOLDER]    a folder below tests; default: all of them
+#   deploy/install-node-modules.sh [FOLDER]    a folder of the tree; default: all of them
 set -euo pipefail
-cd "$(dirname "$0")/../tests"
+cd "$(dirname "$0")/.."
 
 if [ $# = 0 ]; then
-  "$PWD/../deploy/install-node-modules.sh" clients/node
-  exec "$PWD/../deploy/install-node-modules.sh" dashboard
+  for folder in clients/node tests/clients/node tests/dashboard; do
+    deploy/install-node-modules.sh "$folder"
+  done
+  exit
 fi
 cd "$1"
 
@@ -20,11 +22,11 @@ flock 9
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-echo "Installing the JavaScript of tests/$1"
+echo "Installing the JavaScript of $1"
 if ! npm ci --ignore-scripts --no-audit --no-fund --no-update-notifier >"$log" 2>&1 </dev/null; then
   echo "npm ci said:" >&2
   head -n 20 "$log" >&2
-  printf '%s\n' "The JavaScript of tests/$1 is not installed, so its tests fail." \
+  printf '%s\n' "The JavaScript of $1 is not installed, so its tests fail." \
     "npm needs a network that reaches its registry: $(npm config get registry 2>/dev/null)" >&2
   exit 1
 fi

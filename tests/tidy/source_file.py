@@ -6,7 +6,7 @@ import pathlib
 import re
 
 CPP_SUFFIXES = {".cc", ".h"}
-CODE_SUFFIXES = CPP_SUFFIXES | {".py", ".sh", ".cmake", ".js", ".css"}
+CODE_SUFFIXES = CPP_SUFFIXES | {".py", ".sh", ".cmake", ".js", ".mjs", ".ts", ".mts", ".css"}
 TEXT_SUFFIXES = CODE_SUFFIXES | {".md", ".txt", ".yaml", ".yml", ".json", ".service", ".scenario"}
 SKIPPED_FOLDERS = {".git", ".cache", "build", "data", "node_modules", "__pycache__"}
 

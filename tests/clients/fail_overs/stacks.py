@@ -51,7 +51,7 @@ def node_stack(name, module, worker, **environment):
     # Node.js looks for packages beside the program.
     beside = ('cp "$1"/worker*.js "$1"/package.json {build} && '
               'ln -sfn "$2"/node_modules {build}')
-    return Stack(name, "deploy/install-node-modules.sh clients/node", [NODE, "-e", version],
+    return Stack(name, "deploy/install-node-modules.sh tests/clients/node", [NODE, "-e", version],
                  [NODE, "{build}/" + worker], environment=environment,
                  build=["sh", "-c", beside, "sh", str(NODE_FOLDER), str(NODE_LIBRARIES)])
 

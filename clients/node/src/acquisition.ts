@@ -1,0 +1,171 @@
+// Takes a lock, and gives up one that was not taken.
+
+import { now } from "./clock";
+import { Deadlock, Denied, NoReply, WaitEnded } from "./errors";
+import { isTemporary, pause, translated, warn } from "./failures";
+import type { Answer, Port } from "./port";
+import { Explanation } from "./replies";
+import type { Command, Name, Terms } from "./terms";
+import { Mailbox, sleep, within } from "./waiting";
+
+// The server ends a wait itself. The client waits this much longer before it suspects that the
+// outcome was lost.
+const GRACE_MS = 5000;
+const WAIT_MS_MIN = 1;
+// A grant that arrives later than this part of the lease after its request is confirmed by RENEW,
+// from which the lease then counts: the time of the grant itself is not known here.
+const LATE_PART = 0.1;
+const GIVE_UP_MS = 5000;
+// A server that has answered the release has long answered the request before it.
+const ANSWER_MS = 500;
+
+/** A token, and a time from which at least one whole lease counts. */
+export interface Grant {
+  readonly token: number;
+  readonly sentAt: number;
+}
+
+/** Asks for a lock until it is granted or denied, or the wait is over. */
+export class Acquisition {
+  readonly mailbox = new Mailbox();
+  readonly #giveUpAt: number;
+  #isAsked = false;
+  readonly #unanswered = new Set<Promise<unknown>>();
+
+  constructor(
+    private readonly port: Port,
+    private readonly terms: Terms,
+    private readonly owner: Name,
+    private readonly wait: number,
+    private readonly signal: AbortSignal | undefined,
+  ) {
+    this.#giveUpAt = now() + wait;
+  }
+
+  /** Asks again while the server cannot be reached. The same owner keeps its place. */
+  async run(): Promise<Grant> {
+    for (let attempt = 0; ; ++attempt) {
+      try {
+        return await this.#ask();
+      } catch (error) {
+        if (this.#isAborted || !isTemporary(error) || this.#isOfClosedClient(error)) {
+          throw translated(error);
+        }
+        const left = this.#left();
+        if (left === 0) throw error;
+        await sleep(Math.min(pause(attempt), left), this.signal);
+      }
+    }
+  }
+
+  /**
+   * Releases what a failed acquisition may have got: a place in the queue, or a hold. If the server
+   * could not be reached until the end of the wait, a single attempt must do.
+   */
+  async giveUp(error: unknown): Promise<void> {
+    if (!this.#isAsked || !(this.#isAborted || isTemporary(error))) return;
+    const giveUpAt = now() + (this.#isAborted ? GIVE_UP_MS : 0);
+    for (let attempt = 0; ; ++attempt) {
+      try {
+        await this.#release();
+        return;
+      } catch (failure) {
+        if (!isTemporary(failure) || this.port.connection.isClosed || now() >= giveUpAt) {
+          warn(`giving up ${this.terms.names}`, failure);
+          return;
+        }
+        await sleep(pause(attempt));
+      }
+    }
+  }
+
+  get #isAborted(): boolean {
+    return this.signal?.aborted === true;
+  }
+
+  /** Unlike NoReply, after which the client is asked for its own error. */
+  #isOfClosedClient(error: unknown): boolean {
+    return this.port.connection.isClosed && !(error instanceof NoReply);
+  }
+
+  #left(): number {
+    return Math.max(0, this.#giveUpAt - now());
+  }
+
+  #patience(): number {
+    return this.#left() + GRACE_MS;
+  }
+
+  async #send(command: Command): Promise<Answer> {
+    const sentAt = now();
+    this.#isAsked = true;
+    const request = this.port.connection.send(command);
+    const done = (): boolean => this.#unanswered.delete(request);
+    this.#unanswered.add(request);
+    request.then(done, done);
+    return { reply: await within(request, this.#patience(), this.signal), sentAt };
+  }
+
+  async #ask(): Promise<Grant> {
+    const { channel, connection } = this.port;
+    // With NOTIFY, the server would let a request without WAIT wait. A closed client says so.
+    if (this.wait <= 0 || connection.isClosed) {
+      return this.#decide(await this.#send(this.terms.lock(this.owner, 0)));
+    }
+    await within(channel.open(), this.#patience(), this.signal);
+    // A message about an earlier request must not be taken for the answer to this one.
+    this.mailbox.takeAll();
+    const wait = Math.max(this.#left(), WAIT_MS_MIN);
+    const answer = await this.#send(this.terms.lock(this.owner, wait, channel.name));
+    const explanation = new Explanation(answer.reply);
+    return explanation.status === "queued" ? this.#listen(answer.sentAt) : this.#decide(answer);
+  }
+
+  async #decide({ reply, sentAt }: Answer, status?: string): Promise<Grant> {
+    const { token } = new Explanation(reply);
+    if (token === null) throw new Denied(new Explanation(reply, status));
+    return this.#confirm(token, sentAt);
+  }
+
+  async #confirm(token: number, sentAt: number): Promise<Grant> {
+    const { lease } = this.terms;
+    if (now() - sentAt <= lease * LATE_PART) return { token, sentAt };
+    const answer = await this.#send(this.terms.renew(this.owner, token, lease));
+    if (Number(answer.reply) !== 1) {
+      throw new NoReply("the lease ended before its grant was confirmed");
+    }
+    return { token, sentAt: answer.sentAt };
+  }
+
+  async #listen(sentAt: number): Promise<Grant> {
+    for (;;) {
+      const { event, token, reason } = await this.mailbox.next(this.#patience(), this.signal);
+      if (event === "subscribed") throw new NoReply("the connection of the channel was lost");
+      if (event === "granted" && token !== null) return this.#confirm(token, sentAt);
+      if (event === "timeout") return this.#askWhy();
+      if (event === "cancelled" && reason === "deadlock") {
+        throw new Deadlock("the wait would never end");
+      }
+      if (event === "cancelled" || event === "superseded") {
+        throw new WaitEnded(`${event}: another request ended this wait`);
+      }
+    }
+  }
+
+  /** Asks once more, without waiting: the message about a time-out names no holders. */
+  async #askWhy(): Promise<Grant> {
+    return this.#decide(await this.#send(this.terms.lock(this.owner, 0)), "timeout");
+  }
+
+  /**
+   * A client may send the release before an earlier request that is still unanswered. So it is
+   * repeated once that request has been answered.
+   */
+  async #release(): Promise<void> {
+    const command = this.terms.unlock(this.owner);
+    await this.port.ask(command, GIVE_UP_MS);
+    if (this.#unanswered.size === 0) return;
+    await Promise.race([Promise.allSettled(this.#unanswered), sleep(ANSWER_MS)]);
+    await this.port.ask(command, GIVE_UP_MS);
+  }
+}

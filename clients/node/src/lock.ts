@@ -1,0 +1,91 @@
+// The function that takes locks.
+
+import { Acquisition } from "./acquisition";
+import type { RedisClient } from "./clients";
+import { Denied } from "./errors";
+import { Hold } from "./hold";
+import { HoldState } from "./hold_state";
+import type { LockOptions } from "./options";
+import { Port } from "./port";
+import { makeOwner, type Name, Terms } from "./terms";
+
+/** What is done while a lock is held. The signal aborts when the lock is lost. */
+export type Work<T> = (hold: Hold, signal: AbortSignal) => T | PromiseLike<T>;
+
+type Keys = Name | readonly Name[];
+
+/** Takes locks of one key, or of several keys that are taken together or not at all. */
+export interface Lock {
+  /** Takes the lock; rejected with Denied if that takes longer than `wait`. */
+  (keys: Keys, options?: LockOptions): Promise<Hold>;
+  /** Takes the lock if that is possible without waiting; otherwise the result is null. */
+  try(keys: Keys, options?: LockOptions): Promise<Hold | null>;
+  /**
+   * Does some work while the lock is held, then releases it. If the work succeeds although the
+   * lock was lost, the promise is rejected with LostHold.
+   */
+  using<T>(keys: Keys, options: LockOptions, work: Work<T>): Promise<T>;
+  using<T>(keys: Keys, work: Work<T>): Promise<T>;
+}
+
+/** Makes the function that takes locks over a Redis client. `defaults` apply to all its locks. */
+export function createLock(client: RedisClient, defaults: LockOptions = {}): Lock {
+  const port = Port.of(client);
+  const lock = (keys: Keys, options?: LockOptions): Promise<Hold> =>
+    take(port, keys, { ...defaults, ...options });
+
+  const tryLock = async (keys: Keys, options?: LockOptions): Promise<Hold | null> => {
+    try {
+      return await lock(keys, { ...options, wait: 0 });
+    } catch (error) {
+      if (error instanceof Denied) return null;
+      throw error;
+    }
+  };
+
+  const using = async <T>(
+    keys: Keys,
+    optionsOrWork: LockOptions | Work<T>,
+    work?: Work<T>,
+  ): Promise<T> =>
+    typeof optionsOrWork === "function"
+      ? during(await lock(keys), optionsOrWork)
+      : during(await lock(keys, optionsOrWork), work!);
+
+  return Object.assign(lock, { try: tryLock, using });
+}
+
+async function during<T>(hold: Hold, work: Work<T>): Promise<T> {
+  let result: T;
+  try {
+    result = await work(hold, hold.signal);
+  } catch (error) {
+    await hold.release(); // the error of the work is more important than a lost hold
+    throw error;
+  }
+  await hold[Symbol.asyncDispose]();
+  return result;
+}
+
+async function take(port: Port, keys: Keys, options: LockOptions): Promise<Hold> {
+  const { owner = makeOwner(), wait = Infinity, signal } = options;
+  signal?.throwIfAborted();
+  const terms = new Terms(isName(keys) ? [keys] : keys, options);
+  const acquisition = new Acquisition(port, terms, owner, wait, signal);
+  const { mailbox } = acquisition;
+  port.channel.follow(terms, owner, mailbox.put);
+  try {
+    const state = new HoldState(terms, owner, await acquisition.run());
+    const hold = new Hold(port, state, options);
+    mailbox.takeAll().forEach(state.hear);
+    return hold;
+  } catch (error) {
+    await acquisition.giveUp(error);
+    port.channel.unfollow(terms, owner, mailbox.put);
+    throw error;
+  }
+}
+
+function isName(keys: Keys): keys is Name {
+  return typeof keys === "string" || keys instanceof Uint8Array;
+}

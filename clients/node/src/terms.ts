@@ -1,0 +1,108 @@
+// What a lock is asked for, and the commands that ask for it.
+
+import { randomBytes } from "node:crypto";
+import os from "node:os";
+
+import type { LockOptions } from "./options";
+
+/** A key or an owner. */
+export type Name = string | Uint8Array;
+export type Command = [string, ...(string | Buffer)[]];
+
+const LEASE_MS = 30_000;
+
+/** A name for one execution: the host, the process and a random part. */
+export function makeOwner(): string {
+  return `${os.hostname()}:${process.pid}:${randomBytes(8).toString("hex")}`;
+}
+
+/** Clients take a Buffer, but no other Uint8Array. */
+function word(name: Name): string | Buffer {
+  if (typeof name === "string" || Buffer.isBuffer(name)) return name;
+  if (!((name as unknown) instanceof Uint8Array)) {
+    throw new TypeError(`expected a string or a Uint8Array, got ${typeof name}`);
+  }
+  return Buffer.from(name.buffer, name.byteOffset, name.byteLength);
+}
+
+function milliseconds(time: number): string {
+  return String(Math.max(1, Math.ceil(time)));
+}
+
+export class Terms {
+  readonly lease: number;
+  readonly #options: readonly (string | Buffer)[];
+
+  constructor(
+    readonly keys: readonly Name[],
+    options: LockOptions,
+  ) {
+    this.lease = options.lease ?? LEASE_MS;
+    if (keys.length === 0) throw new RangeError("a lock needs at least one key");
+    if (!(this.lease > 0)) {
+      throw new RangeError(`lease must be greater than 0 ms, got ${this.lease}`);
+    }
+    if (options.shared === true && options.limit !== undefined) {
+      throw new RangeError("a lock is either shared or has a limit, got both");
+    }
+    this.#options = optionWords(options);
+  }
+
+  /** The keys as a text for people. */
+  get names(): string {
+    return this.keys.map((key) => Buffer.from(word(key)).toString()).join(", ");
+  }
+
+  /** LOCK or MLOCK. A wait of Infinity has no end. */
+  lock(owner: Name, wait: number, channel?: string): Command {
+    const words: (string | Buffer)[] = ["PX", milliseconds(this.lease), "EXPLAIN"];
+    if (wait > 0) words.push("WAIT", wait === Infinity ? "FOREVER" : `${milliseconds(wait)}ms`);
+    if (channel !== undefined) words.push("NOTIFY", channel);
+    return [...this.#aboutKeys("LOCK"), word(owner), ...words, ...this.#options];
+  }
+
+  /** RENEW or MRENEW; the reply is 1 if all keys are held. */
+  renew(owner: Name, token: number, lease: number): Command {
+    const words = ["PX", milliseconds(lease), "TOKEN", String(token)];
+    return [...this.#aboutKeys("RENEW"), word(owner), ...words];
+  }
+
+  /** UNLOCK or MUNLOCK. Without a token, it also gives up the owner's place in the queue. */
+  unlock(owner: Name, token?: number): Command {
+    const words = token === undefined ? [] : ["TOKEN", String(token)];
+    return [...this.#aboutKeys("UNLOCK"), word(owner), ...words];
+  }
+
+  /** TRANSFER; the reply is the new token, or null. */
+  transfer(owner: Name, token: number, newOwner: Name, lease: number): Command {
+    const [key, ...others] = this.keys;
+    if (key === undefined || others.length > 0) {
+      throw new RangeError("only a lock of one key can be transferred");
+    }
+    const words = ["PX", milliseconds(lease), "TOKEN", String(token)];
+    return ["TRANSFER", word(key), word(owner), word(newOwner), ...words];
+  }
+
+  #aboutKeys(command: string): Command {
+    const words = this.keys.map(word);
+    return words.length === 1
+      ? [command, ...words]
+      : [`M${command}`, String(words.length), ...words];
+  }
+}
+
+function optionWords(options: LockOptions): (string | Buffer)[] {
+  const words: (string | Buffer)[] = options.shared === true ? ["SHARED"] : [];
+  const add = (name: string, value: string | Buffer | undefined): void => {
+    if (value !== undefined) words.push(name, value);
+  };
+  const duration = (time?: number): string | undefined =>
+    time === undefined ? undefined : `${milliseconds(time)}ms`;
+  add("LIMIT", options.limit?.toString());
+  add("MAXWAITERS", options.maxWaiters?.toString());
+  add("KEEP", duration(options.keep));
+  add("MINHOLD", duration(options.minHold));
+  add("META", options.meta === undefined ? undefined : word(options.meta));
+  add("LABEL", options.label);
+  return words;
+}

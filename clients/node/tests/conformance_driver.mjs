@@ -1,0 +1,139 @@
+// Uses the library as an application would, as clients/conformance describes. The first argument
+// names the client: ioredis (the default) or node-redis. All waits share the client's channel, with
+// or without "channel".
+
+import fs from "node:fs";
+import readline from "node:readline";
+
+import { Redis } from "ioredis";
+import { createClient } from "redis";
+
+import { createLock, FairlockError } from "../build/index.mjs";
+
+const url = process.env.FAIRLOCK_URL;
+const readTimeout = 1000 * Number(process.env.FAIRLOCK_READ_TIMEOUT ?? 5);
+const ca = process.env.FAIRLOCK_CA && fs.readFileSync(process.env.FAIRLOCK_CA);
+
+const CLIENTS = {
+  ioredis: async () => {
+    const client = new Redis(url, { commandTimeout: readTimeout, ...(ca && { tls: { ca } }) });
+    return { client: client.on("error", () => {}), raw: (name, ...words) =>
+      client.call(name, ...words) };
+  },
+  "node-redis": async () => {
+    const socket = { socketTimeout: readTimeout, reconnectStrategy: 50, ...(ca && { ca }) };
+    const client = createClient({ url, socket, pingInterval: readTimeout / 2 });
+    await client.on("error", () => {}).connect();
+    return { client, raw: (...words) => client.sendCommand(words) };
+  },
+};
+
+const { client, raw } = await CLIENTS[process.argv[2] ?? "ioredis"]();
+const lock = createLock(client);
+const holds = new Map();
+const pending = new Map();
+
+const say = (reply) => process.stdout.write(`${JSON.stringify(reply)}\n`);
+
+// The options of a request, and those of the library.
+const OPTIONS = ["renew", "owner", "shared", "limit", "meta", "label"];
+const TIMES = { lease: "lease", wait: "wait", keep: "keep", min_hold: "minHold" };
+
+function optionsOf(request, signal) {
+  const options = { signal, onLost: () => say({ event: "lost", hold: request.hold }) };
+  for (const name of OPTIONS) {
+    if (request[name] !== undefined && request[name] !== null) options[name] = request[name];
+  }
+  for (const [name, ours] of Object.entries(TIMES)) {
+    if (typeof request[name] === "number") options[ours] = 1000 * request[name];
+  }
+  return options;
+}
+
+async function take(request, call) {
+  const controller = new AbortController();
+  pending.set(request.id, controller);
+  try {
+    const hold = await call(request.keys, optionsOf(request, controller.signal));
+    if (hold === null) return { token: null };
+    holds.set(request.hold, hold);
+    return { token: hold.token, owner: hold.owner };
+  } finally {
+    pending.delete(request.id);
+  }
+}
+
+async function work({ key, count, lease, seconds }) {
+  const tokens = [];
+  const endsAt = seconds === undefined ? 0 : performance.now() + 1000 * seconds;
+  const options = lease === undefined ? {} : { lease: 1000 * lease };
+  const worker = async () => {
+    do {
+      await lock.using(key, options, (hold) => tokens.push(hold.token));
+    } while (performance.now() < endsAt);
+  };
+  await Promise.all(Array.from({ length: count }, worker));
+  const rising = tokens.every((token, turn) => turn === 0 || token > tokens[turn - 1]);
+  return { grants: tokens.length, rising };
+}
+
+async function perSecond(seconds, call) {
+  const begin = performance.now();
+  let count = 0;
+  for (; performance.now() < begin + 1000 * seconds; ++count) await call();
+  return (1000 * count) / (performance.now() - begin);
+}
+
+async function rate({ seconds }) {
+  const library = await perSecond(seconds, async () => (await lock("rate")).release());
+  const byHand = await perSecond(seconds, async () => {
+    await raw("LOCK", "rate", "owner", "PX", "30000");
+    await raw("UNLOCK", "rate", "owner");
+  });
+  return { library, raw: byHand };
+}
+
+const OPERATIONS = {
+  acquire: (request) => take(request, lock),
+  try: (request) => take(request, lock.try),
+  release: async ({ hold }) => {
+    await holds.get(hold)[Symbol.asyncDispose]();
+    return { ok: true };
+  },
+  check: ({ hold }) => {
+    holds.get(hold).check();
+    return { ok: true };
+  },
+  token: ({ hold }) => ({ token: holds.get(hold).token }),
+  transfer: async ({ hold, to }) => ({ token: await holds.get(hold).transfer(to) }),
+  cancel: ({ acquire }) => {
+    pending.get(acquire)?.abort();
+    return { ok: true };
+  },
+  fork: () => ({ error: "Unsupported" }),
+  work,
+  rate,
+  exit: () => process.exit(0),
+};
+
+function failure(error) {
+  const reply = { error: error instanceof FairlockError ? error.name : "Failed",
+    text: String(error) };
+  if (error.name === "AbortError") reply.error = "Cancelled";
+  if (error.name === "NoReply") reply.error = "Failed";
+  if (error.name === "Denied") {
+    const { reason, position, eta, holders } = error.explanation;
+    const owners = holders.map((holder) => holder.owner);
+    Object.assign(reply, { reason, position, eta: eta === null ? null : eta / 1000,
+      holders: owners });
+  }
+  return reply;
+}
+
+for await (const line of readline.createInterface({ input: process.stdin })) {
+  const request = JSON.parse(line);
+  Promise.resolve(request).then(OPERATIONS[request.do])
+    .then((reply) => say({ id: request.id, ...reply }),
+      (error) => say({ id: request.id, ...failure(error) }));
+}
+process.exit(0);

@@ -1,0 +1,18 @@
+"""A fleet for a test in another language: prints the ports of its Sentinels; each line on stdin
+kills the leader and starts it again, which is answered by a line once another node leads."""
+
+import json
+import pathlib
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "tests" / "integration"))
+from own_fleet import Fleet  # noqa: E402
+
+with Fleet(nodes=3, members=1) as fleet:
+    print(json.dumps([node.sentinel_port for node in fleet.nodes]), flush=True)
+    for _ in sys.stdin:
+        leader = fleet.await_leader()
+        leader.kill()
+        fleet.await_leader()
+        leader.start()
+        print("failed over", flush=True)
