@@ -1,0 +1,57 @@
+# frozen_string_literal: true
+
+require_relative "attempt"
+require_relative "errors"
+require_relative "terms"
+
+module Fairlock
+  # A lock to be taken, made by Fairlock.lock. Threads may share it.
+  class Lock
+    def initialize(redis, terms, wait: nil, owner: nil, **options)
+      @redis = redis
+      @terms = terms
+      @wait = wait
+      @owner = owner
+      @options = options
+    end
+
+    # Takes the lock and returns the Hold; if it is not granted, raises Denied.
+    def acquire = take(@wait)
+
+    # Takes the lock if that is possible without waiting; otherwise returns nil.
+    def try_acquire
+      take(0)
+    rescue Denied
+      nil
+    end
+
+    # Holds the lock during the block, and returns the block's value. If the lock was lost during
+    # the block, raises LostHold at its end.
+    def synchronize
+      earlier_error = $ERROR_INFO
+      attempt = new_attempt(@wait)
+      Thread.handle_interrupt(Object => :on_blocking) do
+        hold = attempt.take
+        Thread.handle_interrupt(Object => :immediate) { yield hold }
+      ensure
+        has_failed = !$ERROR_INFO.equal?(earlier_error) || Thread.current.status == "aborting"
+        Thread.handle_interrupt(Object => :never) { attempt.end_block(has_failed) }
+      end
+    end
+
+    private
+
+    def take(wait)
+      attempt = new_attempt(wait)
+      hold = Thread.handle_interrupt(Object => :on_blocking) { attempt.take }
+      is_complete = true
+      hold
+    ensure
+      Thread.handle_interrupt(Object => :never) { attempt.give_up } if attempt && !is_complete
+    end
+
+    def new_attempt(wait)
+      Attempt.new(@redis, @terms, @owner || Terms.make_owner, wait, **@options)
+    end
+  end
+end
