@@ -19,9 +19,11 @@ module Fairlock
     # A grant that arrives later than this part of the lease after its request is confirmed by
     # RENEW, from which the lease then counts: the time of the grant itself is not known here.
     LATE_PART = 0.1
-    private_constant :GRACE_SECONDS, :WAIT_SECONDS_MIN, :LATE_PART
+    NO_EXPLANATION = Explanation.new(status: "denied", holders: []).freeze
+    private_constant :GRACE_SECONDS, :WAIT_SECONDS_MIN, :LATE_PART, :NO_EXPLANATION
 
-    def initialize(port, terms, owner, wait, channel: nil, mailbox: nil)
+    # Without `explain`, a denial has no explanation, and costs no second request.
+    def initialize(port, terms, owner, wait, channel: nil, mailbox: nil, explain: true)
       @port = port
       @terms = terms
       @owner = owner
@@ -30,6 +32,7 @@ module Fairlock
       # With NOTIFY, the server would let a request without WAIT wait.
       @channel = channel unless wait && wait <= 0
       @mailbox = mailbox
+      @explain = explain
       @attempts = 0
     end
 
@@ -57,14 +60,20 @@ module Fairlock
       @give_up_at.nil? || Fairlock.now < @give_up_at || (@wait <= 0 && @attempts == 1)
     end
 
+    # Clients need longer to read a map than the server to grant a lock, so only a denial is
+    # explained. Whether MAXWAITERS was the reason is known in the first reply only.
     def ask
       # A message about an earlier request must not be taken for the answer to this one.
       @mailbox&.clear
-      answer = @port.ask(@terms.lock(@owner, left, @channel))
-      explanation = Explanation.parse(answer.reply)
-      return listen(answer.sent_at) if explanation.status == "queued" && @channel
+      is_explained = !@terms.max_waiters.nil?
+      answer = @port.ask(@terms.lock(@owner, left, channel: @channel, explain: is_explained))
+      return decide(answer) if is_explained
+      return confirm(answer.reply, answer.sent_at) if answer.reply
+      return listen(answer.sent_at) if @channel
 
-      decide(explanation, answer.sent_at)
+      raise Denied, NO_EXPLANATION unless @explain
+
+      ask_why
     end
 
     def left
@@ -74,10 +83,12 @@ module Fairlock
       [@give_up_at - Fairlock.now, WAIT_SECONDS_MIN].max
     end
 
-    def decide(explanation, sent_at)
-      raise Denied, explanation if explanation.token.nil?
+    def decide(answer)
+      explanation = Explanation.parse(answer.reply)
+      return confirm(explanation.token, answer.sent_at) if explanation.token
+      return listen(answer.sent_at) if @channel && explanation.status == "queued"
 
-      confirm(explanation.token, sent_at)
+      raise Denied, explanation
     end
 
     def confirm(token, sent_at)
@@ -111,12 +122,14 @@ module Fairlock
       WaitEnded.new("#{message.event}: another request ended this wait")
     end
 
-    # Asks once more, without waiting: the message about a time-out names no holders.
+    # Asks once more, without waiting.
     def ask_why
-      answer = @port.ask(@terms.lock(@owner, 0))
+      answer = @port.ask(@terms.lock(@owner, 0, explain: true))
       explanation = Explanation.parse(answer.reply)
-      explanation.status = "timeout" if explanation.token.nil?
-      decide(explanation, answer.sent_at)
+      return confirm(explanation.token, answer.sent_at) if explanation.token
+
+      explanation.status = "timeout" if @wait&.positive?
+      raise Denied, explanation
     end
   end
   private_constant :Acquisition

@@ -18,12 +18,13 @@ module Fairlock
     ARRIVAL_SECONDS = 0.1
     private_constant :GIVE_UP_SECONDS, :ARRIVAL_SECONDS
 
-    def initialize(redis, terms, owner, wait, channel: nil, port: nil, **options)
+    def initialize(redis, terms, owner, wait, channel: nil, port: nil, explain: true, **options)
       @port = port || (channel ? channel.port : Connections.of(redis))
       @terms = terms
       @owner = owner
       @wait = wait
       @channel = channel
+      @explain = explain
       @options = options
     end
 
@@ -37,13 +38,14 @@ module Fairlock
       raise
     end
 
-    # For a caller that does not get the hold.
+    # For a caller that does not get the hold. Does nothing after a release.
     def give_up
       return @hold.release if @hold
+      return if @is_settled
 
       abandon if @is_asked && (@error.nil? || Failures.may_leave_something?(@error))
-    ensure
       @channel&.unfollow(@terms, @owner)
+      @is_settled = true
     end
 
     def end_block(has_failed)
@@ -57,7 +59,8 @@ module Fairlock
         @mailbox = Mailbox.new
         @channel.follow(@terms, @owner, @mailbox.method(:put))
       end
-      Acquisition.new(@port, @terms, @owner, @wait, channel: @channel&.name, mailbox: @mailbox).run
+      Acquisition.new(@port, @terms, @owner, @wait, channel: @channel&.name, mailbox: @mailbox,
+                                                    explain: @explain).run
     end
 
     # The release uses another connection than the interrupted request, and may overtake it. So it

@@ -20,7 +20,7 @@ module Fairlock
 
     # Takes the lock if that is possible without waiting; otherwise returns nil.
     def try_acquire
-      take(0)
+      take(0, explain: false)
     rescue Denied
       nil
     end
@@ -34,15 +34,19 @@ module Fairlock
         hold = attempt.take
         Thread.handle_interrupt(Object => :immediate) { yield hold }
       ensure
-        has_failed = !$ERROR_INFO.equal?(earlier_error) || Thread.current.status == "aborting"
-        Thread.handle_interrupt(Object => :never) { attempt.end_block(has_failed) }
+        begin
+          has_failed = !$ERROR_INFO.equal?(earlier_error) || Thread.current.status == "aborting"
+          Thread.handle_interrupt(Object => :never) { attempt.end_block(has_failed) }
+        ensure
+          attempt.give_up # a signal is not deferred
+        end
       end
     end
 
     private
 
-    def take(wait)
-      attempt = new_attempt(wait)
+    def take(wait, **options)
+      attempt = new_attempt(wait, **options)
       hold = Thread.handle_interrupt(Object => :on_blocking) { attempt.take }
       is_complete = true
       hold
@@ -50,8 +54,8 @@ module Fairlock
       Thread.handle_interrupt(Object => :never) { attempt.give_up } if attempt && !is_complete
     end
 
-    def new_attempt(wait)
-      Attempt.new(@redis, @terms, @owner || Terms.make_owner, wait, **@options)
+    def new_attempt(wait, **options)
+      Attempt.new(@redis, @terms, @owner || Terms.make_owner, wait, **@options, **options)
     end
   end
 end

@@ -11,7 +11,7 @@ module Fairlock
 
     def self.milliseconds(seconds) = [1, (seconds * 1000).ceil].max
 
-    attr_reader :keys, :lease
+    attr_reader :keys, :lease, :max_waiters
 
     def initialize(keys:, lease: 30, limit: nil, shared: false, keep: nil, min_hold: nil,
                    max_waiters: nil, meta: nil, label: nil, session: false)
@@ -24,6 +24,7 @@ module Fairlock
 
       @keys = keys.map { |key| key.is_a?(String) ? key.dup.freeze : key.to_s }.freeze
       @lease = lease
+      @max_waiters = max_waiters
       @words = words(keep: keep, min_hold: min_hold, "LIMIT" => limit, "MAXWAITERS" => max_waiters,
                      "META" => meta, "LABEL" => label)
       @words << "SHARED" if shared
@@ -31,8 +32,9 @@ module Fairlock
     end
 
     # LOCK or MLOCK. A wait of nil has no end.
-    def lock(owner, wait, channel = nil)
-      command = [*about_keys("LOCK"), owner, *lease_words(lease), "EXPLAIN", *@words]
+    def lock(owner, wait, channel: nil, explain: false)
+      command = [*about_keys("LOCK"), owner, *lease_words(lease), *@words]
+      command << "EXPLAIN" if explain
       if wait.nil?
         command.push("WAIT", "FOREVER")
       elsif wait.positive?
