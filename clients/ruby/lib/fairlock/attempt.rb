@@ -52,6 +52,20 @@ module Fairlock
       @hold ? @hold.end_block(has_failed) : give_up
     end
 
+    # Releases whatever the owner has of these keys.
+    def unlock(give_up_at = Fairlock.now + GIVE_UP_SECONDS)
+      pauses = Pauses.new
+      begin
+        @port.ask(@terms.unlock(@owner))
+      rescue *Failures::ALL => error
+        if Failures.temporary?(error) && Fairlock.now < give_up_at
+          pauses.pause
+          retry
+        end
+        Fairlock.logger&.warn("fairlock: giving up #{@terms.keys.join(', ')}: #{error.message}")
+      end
+    end
+
     private
 
     def ask
@@ -73,19 +87,6 @@ module Fairlock
       unlock(give_up_at)
       sleep(ARRIVAL_SECONDS)
       unlock(give_up_at)
-    end
-
-    def unlock(give_up_at)
-      pauses = Pauses.new
-      begin
-        @port.ask(@terms.unlock(@owner))
-      rescue *Failures::ALL => error
-        if Failures.temporary?(error) && Fairlock.now < give_up_at
-          pauses.pause
-          retry
-        end
-        Fairlock.logger&.warn("fairlock: giving up #{@terms.keys.join(', ')}: #{error.message}")
-      end
     end
   end
   private_constant :Attempt

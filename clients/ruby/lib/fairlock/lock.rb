@@ -43,6 +43,13 @@ module Fairlock
       end
     end
 
+    # Gives up what the given owner has of an earlier attempt: a place that is kept, or a hold.
+    def give_up
+      raise ArgumentError, "only a given owner can give up" if @owner.nil?
+
+      Attempt.new(@redis, @terms, @owner, 0).unlock
+    end
+
     private
 
     def take(wait, **options)
