@@ -262,7 +262,7 @@ class ProcessTest < Case
       puts redis.call("LOCKED", "k")
       exit!(0)
     RUBY
-    assert_equal %w[not\ mine 7 1 0], Array.new(4) { child.gets&.chomp }
+    assert_equal ["not mine", "7", "1", "0"], Array.new(4) { child.gets&.chomp }
     assert_equal 1, ask("LOCKED", "of the child")
   end
 

@@ -11,7 +11,7 @@ class InterruptAtEveryLineTest < Case
   SOURCE = File.expand_path("../lib/fairlock", __dir__)
 
   # Returns whether the call had that many lines.
-  def interrupted_at_line?(number)
+  def interrupted_at_line?(number, &call)
     lines = 0
     thread = Thread.current
     trace = TracePoint.new(:line) do |point|
@@ -24,7 +24,7 @@ class InterruptAtEveryLineTest < Case
         raise Interrupt
       end
     end
-    trace.enable { yield }
+    trace.enable(&call)
     false
   rescue Interrupt
     true

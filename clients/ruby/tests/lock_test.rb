@@ -41,7 +41,7 @@ class LockTest < Case
     found = denied.explanation
     assert_equal ["queued", "held", 1], [found.status, found.reason, found.position]
     holder = found.holders.first
-    assert_equal %w[other at\ work jobs exclusive],
+    assert_equal ["other", "at work", "jobs", "exclusive"],
                  [holder.owner, holder.meta, holder.label, holder.mode]
     assert_in_delta 20, holder.ttl, 5
     assert_includes denied.message, "held by other"

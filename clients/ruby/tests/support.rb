@@ -44,7 +44,7 @@ class OwnServer
   def start
     @process = spawn(PROGRAM, "--bind", "127.0.0.1", "--port", port.to_s, "--http-port", "0",
                      "--durability", "none", *@options,
-                     chdir: @directory, in: File::NULL, %i[out err] => File.join(@directory, "output"))
+                     chdir: @directory, in: File::NULL, %i[out err] => "#{@directory}/output")
     give_up = Fairlock.now + WAIT_SECONDS_MAX
     loop do
       Redis.new(port: port, reconnect_attempts: 0).tap(&:ping).close

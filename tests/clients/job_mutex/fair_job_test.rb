@@ -47,6 +47,11 @@ class Returning < ActiveJob::Base
   fairlock key: ->(job) { "conversation:#{job.arguments.first}" }
 end
 
+class BrokenAdapter
+  def enqueue(_job) = raise(IOError, "as the test wants it")
+  def enqueue_at(_job, _time) = enqueue(nil)
+end
+
 class FairJobTest < Minitest::Test
   include Eventually
 
@@ -190,9 +195,7 @@ class FairJobTest < Minitest::Test
 
   def test_a_job_that_cannot_be_enqueued_leaves_no_place
     queue = Returning.queue_adapter
-    broken = Object.new
-    def broken.enqueue(_job) = raise(IOError, "as the test wants it")
-    Returning.queue_adapter = broken
+    Returning.queue_adapter = BrokenAdapter.new
     2.times { assert_raises(IOError) { Returning.perform_later(@conversation, 0) } }
     assert_equal [0, []], [FAIRLOCK.call("LOCKED", @key), line]
   ensure

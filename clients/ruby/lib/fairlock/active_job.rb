@@ -83,11 +83,10 @@ module Fairlock
       options = self.class.fairlock_options
       return yield if options.nil?
 
-      lock = fairlock_lock(lease: options.lease, wait: options.wait)
-      hold = begin
-        lock.acquire
-      rescue Denied => denied
-        return come_back(denied.explanation)
+      begin
+        hold = fairlock_lock(lease: options.lease, wait: options.wait).acquire
+      rescue Denied => error
+        return come_back(error.explanation)
       end
       perform_with(hold, &perform)
     end

@@ -175,7 +175,8 @@ module Fairlock
     end
 
     def report_loss
-      callback, @on_lost = @on_lost, nil
+      callback = @on_lost
+      @on_lost = nil
       Thread.new { callback.call(self) } if callback
     end
   end

@@ -51,7 +51,7 @@ module Fairlock
 
     # Records the end of the hold, unless its owner ends it.
     def lose(reason)
-      @lost ||= reason unless over? || @is_leaving
+      @lost = reason unless @lost || over? || @is_leaving
     end
 
     # While a transfer is under way, the server's message about it is no loss.

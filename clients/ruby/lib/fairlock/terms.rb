@@ -15,13 +15,6 @@ module Fairlock
 
     def initialize(keys:, lease: 30, limit: nil, shared: false, keep: nil, min_hold: nil,
                    max_waiters: nil, meta: nil, label: nil, session: false)
-      raise ArgumentError, "a lock needs at least one key" if keys.empty?
-
-      if !session && !lease&.positive?
-        raise ArgumentError, "lease must be greater than 0 seconds, got #{lease.inspect}"
-      end
-      raise ArgumentError, "a lock is either shared or has a limit, got both" if shared && limit
-
       @keys = keys.map { |key| key.is_a?(String) ? key.dup.freeze : key.to_s }.freeze
       @lease = lease
       @max_waiters = max_waiters
@@ -29,6 +22,7 @@ module Fairlock
                      "META" => meta, "LABEL" => label)
       @words << "SHARED" if shared
       @words << "SESSION" if session
+      refuse_contradictions(shared && limit, session)
     end
 
     # LOCK or MLOCK. A wait of nil has no end.
@@ -60,6 +54,15 @@ module Fairlock
     end
 
     private
+
+    def refuse_contradictions(is_shared_and_limited, is_session)
+      raise ArgumentError, "a lock needs at least one key" if keys.empty?
+      raise ArgumentError, "a lock is either shared or has a limit, got both" if
+        is_shared_and_limited
+      return if lease&.positive? || (lease.nil? && is_session)
+
+      raise ArgumentError, "lease must be greater than 0 seconds, got #{lease.inspect}"
+    end
 
     def words(keep:, min_hold:, **values)
       times = { "KEEP" => keep, "MINHOLD" => min_hold }.compact.transform_values { duration(_1) }

@@ -60,7 +60,7 @@ module Fairlock
         loop do
           cursor, rows = call("LOCKS", cursor, "MATCH", pattern, "COUNT", LIST_COUNT,
                               *(["LABEL", type] if type))
-          entries.concat(rows.map { |row| entry_of(*row) })
+          entries.concat(rows.map { |row| entry_of(row) })
           return entries.sort_by(&:digest) if cursor.to_s == "0"
         end
       end
@@ -92,7 +92,8 @@ module Fairlock
 
       def call(*command) = @connections.ask(command).reply
 
-      def entry_of(digest, holders, waiters, _wait_ms, held_ms, label, *)
+      def entry_of(row)
+        digest, holders, waiters, _wait_ms, held_ms, label = row
         Entry.new(digest: digest, type: label, holders: holders, waiters: waiters,
                   held_for: held_ms / 1000.0)
       end
