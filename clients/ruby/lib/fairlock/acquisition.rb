@@ -38,7 +38,7 @@ module Fairlock
 
     # Asks again while the server cannot be reached. The same owner keeps its place.
     def run
-      pauses = Pauses.new
+      pauses = nil
       begin
         @attempts += 1
         ask
@@ -47,6 +47,7 @@ module Fairlock
         raise unless ask_again?
 
         # A read time-out that is shorter than the wait is no failure.
+        pauses ||= Pauses.new
         pauses.pause(@give_up_at) unless error.is_a?(::Redis::TimeoutError)
         retry
       end

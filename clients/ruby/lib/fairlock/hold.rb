@@ -142,7 +142,7 @@ module Fairlock
       is_repeated = @state.over? # and interrupted
       @state.end_by_owner
       give_up_at = Fairlock.now + RELEASE_SECONDS
-      pauses = Pauses.new
+      pauses = nil
       begin
         reply = @port.ask(@state.terms.unlock(owner, @state.token)).reply
         @state.released
@@ -151,6 +151,7 @@ module Fairlock
       rescue *Failures::ALL => error
         if Failures.temporary?(error) && Fairlock.now < give_up_at
           is_repeated = true
+          pauses ||= Pauses.new
           pauses.pause
           retry
         end

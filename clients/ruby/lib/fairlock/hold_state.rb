@@ -8,7 +8,7 @@ module Fairlock
   # written as a whole, and a hold that has ended never begins again.
   class HoldState
     # A lease is renewed when a third of it is left.
-    RENEW_PART = 2 / 3r
+    RENEW_PART = 2 / 3.0
     private_constant :RENEW_PART
 
     attr_reader :terms, :owner, :token, :lease

@@ -6,8 +6,11 @@ require "socket"
 module Fairlock
   # The options of a lock, and the commands that ask for it. Times are in seconds.
   class Terms
+    HOST = Socket.gethostname.freeze
+    private_constant :HOST
+
     # A name for one execution: the host, the process and a random part.
-    def self.make_owner = "#{Socket.gethostname}:#{Process.pid}:#{SecureRandom.hex(8)}"
+    def self.make_owner = "#{HOST}:#{Process.pid}:#{SecureRandom.hex(8)}"
 
     def self.milliseconds(seconds) = [1, (seconds * 1000).ceil].max
 
