@@ -17,7 +17,7 @@ redis = Redis.new(url: "redis://main", sentinels: sentinels, role: :master)
 lost = Queue.new
 holder = Fairlock.lock(redis, "k", lease: 10, on_lost: lost.method(:<<)).acquire
 waiter = Thread.new do
-  Fairlock.lock(redis, "k", owner: "waiter", keep: 60, wait: 60) { |hold| hold.token }
+  Fairlock.lock(redis, "k", owner: "waiter", keep: 60, wait: 60, &:token)
 end
 sleep 0.01 until redis.call("POSITION", "k", "waiter") == 1
 puts "waits"
