@@ -8,8 +8,11 @@ require "active_support/core_ext"
 require "minitest/autorun"
 
 require_relative "../ruby/eventually"
-require_relative "fair_semaphore"
+require_relative "../ruby/gem"
+require_relative "../ruby/raw_client"
 require_relative "semaphore_lock"
+
+require "fairlock"
 
 class FairSemaphoreTest < Minitest::Test
   include Eventually
@@ -26,8 +29,8 @@ class FairSemaphoreTest < Minitest::Test
   end
 
   def setup
-    @fairlock = Fairlock.new(port: ENV.fetch("FAIRLOCK_PORT"))
-    @semaphore = FairSemaphore.new(@fairlock)
+    @fairlock = RawClient.new(port: ENV.fetch("FAIRLOCK_PORT"))
+    @semaphore = Fairlock::Semaphore.new(Redis.new(port: ENV.fetch("FAIRLOCK_PORT")))
     @on_redis = Endpoint.new(ENV.fetch("REDIS_PORT"))
     @key = SecureRandom.uuid
     @full_key = "semaphore_lock:#{@key}"
@@ -71,7 +74,7 @@ class FairSemaphoreTest < Minitest::Test
     winner = hold_in_thread(go_on)
     others = Array.new(4) do |n|
       thread = Thread.new do
-        @semaphore.with_lock(@key, wait_ms: 20_000) { |state| served << [n, state] }
+        @semaphore.with_lock(@key, wait: 20) { |state| served << [n, state] }
       end
       eventually("request #{n} is in line") { waiters == n + 1 }
       thread
@@ -88,7 +91,7 @@ class FairSemaphoreTest < Minitest::Test
     winner = hold_in_thread(go_on)
     late = Thread.new do
       @semaphore.with_lock(@key) do |state|
-        state == :skipped && @semaphore.wait_for_winner(@key, 20_000) && record
+        state == :skipped && @semaphore.wait_for_winner(@key, 20) && record
       end
     end
     eventually("it waits") { late.status == "sleep" }
@@ -107,8 +110,8 @@ class FairSemaphoreTest < Minitest::Test
   end
 
   def test_at_most_once_in_a_period_however_fast_it_is
-    assert_equal :locked, @semaphore.with_lock(@key, period_ms: 3000) { |state| state }
-    assert_equal :skipped, @semaphore.with_lock(@key, period_ms: 3000) { |state| state }
+    assert_equal :locked, @semaphore.with_lock(@key, period: 3) { |state| state }
+    assert_equal :skipped, @semaphore.with_lock(@key, period: 3) { |state| state }
     eventually("the period is over") { @semaphore.with_lock(@key) { |state| state } == :locked }
     # With the cache, the second request runs as soon as the first is done.
     2.times { assert_equal :locked, @on_redis.with_semaphore_lock(@key, ttl_s: 2) { |state| state } }
@@ -117,9 +120,11 @@ class FairSemaphoreTest < Minitest::Test
   # The block takes longer than its lease, so another caller already has the lock when it ends.
   def test_a_slow_one_does_not_release_the_lock_of_the_next
     next_owner = nil
-    @semaphore.with_lock(@key, ttl_ms: 100) do
-      next_owner = eventually("the lease is over") do
-        @fairlock.lock(@full_key, "next", px: 60_000)
+    assert_raises(Fairlock::LostHold) do
+      @semaphore.with_lock(@key, lease: 0.1, renew: false) do
+        next_owner = eventually("the lease is over") do
+          @fairlock.lock(@full_key, "next", px: 60_000)
+        end
       end
     end
     assert next_owner
@@ -133,7 +138,7 @@ class FairSemaphoreTest < Minitest::Test
 
   def test_an_outage_does_not_read_as_skipped
     gone = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
-    no_server = FairSemaphore.new(Fairlock.new(port: gone))
+    no_server = Fairlock::Semaphore.new(Redis.new(port: gone))
     assert_raises(Redis::CannotConnectError) { no_server.with_lock(@key) { flunk } }
     assert_equal :skipped, Endpoint.new(gone).with_semaphore_lock(@key) { |state| state }
   end

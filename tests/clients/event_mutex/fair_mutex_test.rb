@@ -5,8 +5,11 @@ require "minitest/autorun"
 
 require_relative "../ruby/command_counts"
 require_relative "../ruby/eventually"
+require_relative "../ruby/gem"
+require_relative "../ruby/raw_client"
 require_relative "event_mutex"
-require_relative "fair_mutex"
+
+require "fairlock"
 
 class FairMutexTest < Minitest::Test
   include Eventually
@@ -15,15 +18,20 @@ class FairMutexTest < Minitest::Test
 
   def setup
     @port = ENV.fetch("FAIRLOCK_PORT")
-    @fairlock = Fairlock.new(port: @port)
-    @mutex = FairMutex.new(@fairlock, scope: "deploy")
+    @fairlock = RawClient.new(port: @port)
+    @client = Redis.new(port: @port, timeout: 20)
     @redis = Redis.new(port: ENV.fetch("REDIS_PORT"))
     EventMutex.configure(@redis)
   end
 
   def teardown
     @fairlock.close
+    @client.close
     @redis.close
+  end
+
+  def synchronise(scope, wait: 60, &block)
+    Fairlock.lock(@client, "deploy.#{scope}", wait: wait, &block)
   end
 
   def info = @fairlock.info("deploy.1")
@@ -33,9 +41,9 @@ class FairMutexTest < Minitest::Test
   def served_in_line
     served = Queue.new
     threads = []
-    @mutex.synchronise(1) do
+    synchronise(1) do
       threads = Array.new(WAITERS) do |n|
-        thread = Thread.new { @mutex.synchronise(1) { served << n } }
+        thread = Thread.new { synchronise(1) { served << n } }
         eventually("#{n} is in line") { info["waiters"] == n + 1 }
         thread
       end
@@ -78,13 +86,13 @@ class FairMutexTest < Minitest::Test
 
   def test_a_waiter_needs_one_connection
     before = connections
-    @mutex.synchronise(1) do
-      threads = Array.new(WAITERS) { Thread.new { @mutex.synchronise(1) { nil } } }
+    threads = []
+    synchronise(1) do
+      threads = Array.new(WAITERS) { Thread.new { synchronise(1) { nil } } }
       eventually("all wait") { info["waiters"] == WAITERS }
       assert_operator connections - before, :<=, WAITERS + 1
-      @fairlock.call("BREAK", "deploy.1")
-      threads.each(&:join)
     end
+    threads.each(&:join)
   end
 
   def connections = @fairlock.call("INFO", "clients")[/^connected_clients:(\d+)/, 1].to_i
@@ -94,9 +102,9 @@ class FairMutexTest < Minitest::Test
   def test_a_waiter_whose_connection_breaks_keeps_its_place
     served = Queue.new
     threads = []
-    @mutex.synchronise(1) do
+    synchronise(1) do
       threads = Array.new(2) do |n|
-        thread = Thread.new { @mutex.synchronise(1) { served << n } }
+        thread = Thread.new { synchronise(1) { served << n } }
         eventually("#{n} is in line") { info["waiters"] == n + 1 }
         thread
       end
@@ -115,18 +123,18 @@ class FairMutexTest < Minitest::Test
   end
 
   def test_the_wait_has_an_end
-    @mutex.synchronise(1) do
-      error = assert_raises(FairMutex::Timeout) { @mutex.synchronise(1, wait_ms: 50) { flunk } }
-      assert_includes error.message, "deploy.1"
+    synchronise(1) do
+      error = assert_raises(Fairlock::Denied) { synchronise(1, wait: 0.05) { flunk } }
+      assert_match(/timeout, held, held by /, error.message)
     end
   end
 
   def test_a_waiter_comes_when_the_lease_of_a_dead_holder_ends
     assert @fairlock.lock("deploy.1", "dead", px: 500)
-    assert_equal :ran, @mutex.synchronise(1) { :ran }
+    assert_equal :ran, synchronise(1) { :ran }
   end
 
   def test_scopes_are_independent
-    assert_equal :ran, @mutex.synchronise(1) { @mutex.synchronise(2) { :ran } }
+    assert_equal :ran, synchronise(1) { synchronise(2) { :ran } }
   end
 end

@@ -6,10 +6,11 @@ require "securerandom"
 require "stringio"
 
 require_relative "../ruby/eventually"
+require_relative "../ruby/raw_client"
 require_relative "webhook_jobs"
 
-FAIRLOCK = Fairlock.new(port: ENV.fetch("FAIRLOCK_PORT"), connections: 40)
-FairJob.fairlock = FAIRLOCK
+FAIRLOCK = RawClient.new(port: ENV.fetch("FAIRLOCK_PORT"))
+Fairlock::ActiveJob.redis = Redis.new(port: ENV.fetch("FAIRLOCK_PORT"))
 MutexJob.locks = LockManager.new(Redis.new(port: ENV.fetch("REDIS_PORT")))
 
 # Jobs report to the test what they do, and continue when it lets them.
@@ -21,25 +22,34 @@ module Run
 end
 
 module Working
-  def lock_key = "conversation:#{arguments.first}"
-
   def perform(_conversation, number, fails: false)
-    with_lock do |token|
-      Run::BEGUN << [number, token]
-      Run::GO_ON.pop
-      raise ArgumentError, "as the test wants it" if fails
-    end
+    Run::BEGUN << [number, fairlock_hold.token]
+    Run::GO_ON.pop
+    raise ArgumentError, "as the test wants it" if fails
   end
 end
 
-class Waiting < WaitingJob
+# For workers that may block while they wait.
+class Waiting < ActiveJob::Base
+  include Fairlock::ActiveJob
   include Working
+
+  fairlock key: ->(job) { "conversation:#{job.arguments.first}" }, wait: 60
 
   discard_on(ArgumentError) { |_job, error| Run::BEGUN << error.class }
 end
 
-class Returning < ReturningJob
+# For workers that must not block.
+class Returning < ActiveJob::Base
+  include Fairlock::ActiveJob
   include Working
+
+  fairlock key: ->(job) { "conversation:#{job.arguments.first}" }
+end
+
+class BrokenAdapter
+  def enqueue(_job) = raise(IOError, "as the test wants it")
+  def enqueue_at(_job, _time) = enqueue(nil)
 end
 
 class FairJobTest < Minitest::Test
@@ -113,7 +123,7 @@ class FairJobTest < Minitest::Test
     ActiveJob::Base.logger = Logger.new(log)
     Returning.perform_later(@conversation, 0)
     SidekiqThreads.while(threads: 1) do
-      said = "Lock #{@key} is held by somebody: position 1"
+      said = "Lock #{@key} is not free: queued, held, held by somebody, position 1"
       eventually("it was denied") { log.string.include?(said) }
       FAIRLOCK.unlock(@key, "somebody")
       next_begun
@@ -124,12 +134,14 @@ class FairJobTest < Minitest::Test
     ActiveJob::Base.logger = nil
   end
 
-  # The job takes longer than its lease, so the next job already has the lock.
+  # The job was stopped for longer than its lease, so the next job already has the lock.
   def test_a_late_release_does_not_end_the_hold_of_the_next
-    FAIRLOCK.with_lock(@key, "slow", px: 50) do
-      assert FAIRLOCK.lock(@key, "next", wait: 20_000)
-    end
-    assert_equal 1, FAIRLOCK.call("LOCKED", @key, "next")
+    redis = Fairlock::ActiveJob.redis
+    slow = Fairlock.lock(redis, @key, lease: 0.05, renew: false).acquire
+    following = Fairlock.lock(redis, @key, wait: 20).acquire
+    refute slow.release
+    following.check
+    assert_equal 1, FAIRLOCK.call("CHECK", @key, following.token)
 
     locks = MutexJob.locks
     assert locks.lock("there too", 1)
@@ -141,8 +153,7 @@ class FairJobTest < Minitest::Test
   # The wait and the lease are set separately: a long wait does not lengthen the lease.
   def test_the_lease_begins_with_the_grant
     assert FAIRLOCK.lock(@key, "first", px: 1500)
-    second = Thread.new { FAIRLOCK.lock(@key, "second", px: 60_000, wait: 20_000) }
-    assert second.value
+    assert Fairlock.lock(Fairlock::ActiveJob.redis, @key, lease: 60, wait: 20).acquire
     left = FAIRLOCK.info(@key)["holders"].first["ttl_ms"]
     assert_operator left, :>, 40_000
   end
@@ -166,5 +177,33 @@ class FairJobTest < Minitest::Test
     assert_equal 1, FAIRLOCK.call("LOCKED", @key, jobs.first.job_id)
     assert_equal jobs.drop(1).map(&:job_id), line.map { |place| place["owner"] }
     assert_equal 2, waiters
+  end
+
+  def test_no_worker_is_occupied_while_a_job_waits
+    assert FAIRLOCK.lock(@key, "somebody")
+    Returning.perform_later(@conversation, 0)
+    SidekiqThreads.while(threads: 1) do
+      eventually("it was denied") { Sidekiq::ScheduledSet.new.size == 1 }
+      Returning.perform_later("another one", 1)
+      assert_equal 1, next_begun.first
+      Run::GO_ON << :now
+      FAIRLOCK.unlock(@key, "somebody")
+      assert_equal 0, next_begun.first
+      Run::GO_ON << :now
+    end
+  end
+
+  def test_a_job_that_cannot_be_enqueued_leaves_no_place
+    queue = Returning.queue_adapter
+    Returning.queue_adapter = BrokenAdapter.new
+    2.times { assert_raises(IOError) { Returning.perform_later(@conversation, 0) } }
+    assert_equal [0, []], [FAIRLOCK.call("LOCKED", @key), line]
+  ensure
+    Returning.queue_adapter = queue
+  end
+
+  def test_a_job_for_later_takes_no_place_yet
+    Returning.set(wait: 60).perform_later(@conversation, 0)
+    assert_equal [0, []], [FAIRLOCK.call("LOCKED", @key), line]
   end
 end

@@ -94,7 +94,7 @@ class Load
         job.note("gave up", *job.arguments)
       end
     else
-      FairJob.fairlock = Fairlock.new(port: mutex.port, connections: 10)
+      Fairlock::ActiveJob.redis = Redis.new(port: mutex.port, timeout: 65)
     end
   end
 

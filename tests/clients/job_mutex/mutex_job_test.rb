@@ -3,7 +3,7 @@
 require "stringio"
 
 require_relative "../ruby/each_server"
-require_relative "../ruby/fairlock"
+require_relative "../ruby/raw_client"
 require_relative "webhook_jobs"
 
 class ConversationJob < MutexJob
@@ -111,7 +111,7 @@ class MovingFleetTest < Minitest::Test
   def setup
     @redis = Redis.new(port: ENV.fetch("FAIRLOCK_PORT"))
     @old = LockManager.new(@redis)
-    @fairlock = Fairlock.new(port: ENV.fetch("FAIRLOCK_PORT"))
+    @fairlock = RawClient.new(port: ENV.fetch("FAIRLOCK_PORT"))
     @key = "conversation:#{SecureRandom.hex(4)}"
   end
 

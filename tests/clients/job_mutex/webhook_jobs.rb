@@ -1,8 +1,10 @@
 # Webhooks that must run one at a time per conversation: the same job with each kind of mutex.
 
+require_relative "../ruby/gem"
 require_relative "../ruby/sidekiq_threads"
-require_relative "fair_job"
 require_relative "mutex_job"
+
+require "fairlock/active_job"
 
 ActiveJob::Base.queue_adapter = :sidekiq
 ActiveJob::Base.logger = nil
@@ -27,20 +29,22 @@ class MutexWebhookJob < MutexJob
   end
 end
 
-module FairWebhook
+# For workers that may block while they wait.
+class WaitingWebhookJob < ActiveJob::Base
+  include Fairlock::ActiveJob
   include WebhookLog
 
-  def lock_key = "conversation:#{arguments.first}"
+  fairlock key: ->(job) { "conversation:#{job.arguments.first}" }, wait: 60
 
-  def perform(conversation, number, work_ms)
-    with_lock { handle(conversation, number, work_ms) }
-  end
+  def perform(conversation, number, work_ms) = handle(conversation, number, work_ms)
 end
 
-class WaitingWebhookJob < WaitingJob
-  include FairWebhook
-end
+# For workers that must not block.
+class ReturningWebhookJob < ActiveJob::Base
+  include Fairlock::ActiveJob
+  include WebhookLog
 
-class ReturningWebhookJob < ReturningJob
-  include FairWebhook
+  fairlock key: ->(job) { "conversation:#{job.arguments.first}" }
+
+  def perform(conversation, number, work_ms) = handle(conversation, number, work_ms)
 end

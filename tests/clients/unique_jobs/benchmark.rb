@@ -7,11 +7,13 @@
 # least. The CPU time is that of both servers together; rounds are compared by their median ratio.
 # Exits with 1 if Redis is ahead in any case; with --quick, only the CPU time counts.
 
+require_relative "../ruby/gem"
+require_relative "../ruby/raw_client"
 require_relative "../ruby/server_meter"
 require_relative "../ruby/sidekiq_threads"
-require_relative "fairlock_store"
 require_relative "redis_store"
-require_relative "unique_jobs"
+
+require "fairlock/sidekiq"
 
 # The job that both stores run.
 class BenchmarkJob
@@ -24,11 +26,17 @@ class BenchmarkJob
   def perform(number) = DONE << number
 end
 
+# Takes the same arguments as RedisStore.
+class FairlockStore < Fairlock::Sidekiq::Store
+  def unlock(digest, jid, **) = super(digest, jid)
+  def hold(digest, jid, ttl: nil, **options, &block) = super(digest, jid, **options, &block)
+end
+
 class Benchmark
   THREADS = 10
-  META = { worker: "ImportWorker", queue: "default", limit: 1, timeout: nil, ttl: 60_000,
+  META = { worker: "ImportWorker", queue: "default", limit: 1, timeout: nil, ttl: 60,
            type: "until_executed", at: 1_700_000_000.5, args: [42, "shop"] }.freeze
-  WHAT = { type: "until_executed", limit: 1, ttl_ms: 60_000, meta: META }.freeze
+  WHAT = { type: "until_executed", limit: 1, ttl: 60, meta: META }.freeze
   PIDS = { fairlock: ENV.fetch("FAIRLOCK_PID"), redis: ENV.fetch("REDIS_PID") }.freeze
   # The results of a round: the elapsed time, and the CPU time of both servers.
   Figures = Struct.new(:seconds, :cpu_s)
@@ -37,11 +45,11 @@ class Benchmark
     @quick = quick
     @rounds = quick ? 5 : 11
     @size = quick ? 1 : 4
-    @fairlock = Fairlock.new(port: ENV.fetch("FAIRLOCK_PORT"), connections: 30)
-    @stores = { fairlock: FairlockStore.new(@fairlock),
+    @fairlock = RawClient.new(port: ENV.fetch("FAIRLOCK_PORT"))
+    @stores = { fairlock: FairlockStore.new(Redis.new(port: ENV.fetch("FAIRLOCK_PORT"))),
                 redis: RedisStore.new(port: ENV.fetch("REDIS_PORT"), connections: 30) }
     @number = 0
-    UniqueJobs.install
+    Fairlock::Sidekiq.install(Redis.new(port: ENV.fetch("FAIRLOCK_PORT")))
   end
 
   # Returns true if fairlock is ahead in all cases.
@@ -129,7 +137,7 @@ class Benchmark
     inside = 0
     in_threads do |thread|
       (count / THREADS).times do
-        sleep 0.001 until store.lock(digest, "jid-#{thread}", wait_ms: 30_000, **WHAT)
+        sleep 0.001 until store.lock(digest, "jid-#{thread}", wait: 30, **WHAT)
         expect((inside += 1) == 1)
         Thread.pass
         inside -= 1
@@ -144,7 +152,7 @@ class Benchmark
   def jobs
     SidekiqThreads.while(threads: 20) do
       case_of("500 jobs on 20 threads", 500, scale: 1, cpu_max: 1.15) do |store, count|
-        UniqueJobs.store = store
+        Fairlock::Sidekiq.store = store
         count.times { expect(BenchmarkJob.perform_async(@number += 1)) }
         count.times { BenchmarkJob::DONE.pop }
       end

@@ -56,15 +56,15 @@ class RedisStore
     @pool.with { |redis| @digests.each_key { |script| redis.script(:load, script) } }
   end
 
-  def lock(digest, jid, type:, limit:, ttl_ms:, meta:, **)
-    run(LOCK, digest, jid, limit, JSON.generate(meta), ttl_ms, Time.now.to_f, type) == 1
+  def lock(digest, jid, type:, limit:, ttl:, meta:, **)
+    run(LOCK, digest, jid, limit, JSON.generate(meta), (ttl * 1000).ceil, Time.now.to_f, type) == 1
   end
 
   def unlock(digest, jid, type:) = run(UNLOCK, digest, jid, type) == 1
 
   # Redis has no sessions: if this process dies, the hold ends only when its time to live is over.
-  def hold(digest, jid, type:, limit:, meta:, ttl_ms: 30_000, **)
-    return false unless lock(digest, jid, type: type, limit: limit, ttl_ms: ttl_ms, meta: meta)
+  def hold(digest, jid, type:, limit:, meta:, ttl: 30, **)
+    return false unless lock(digest, jid, type: type, limit: limit, ttl: ttl, meta: meta)
 
     begin
       yield

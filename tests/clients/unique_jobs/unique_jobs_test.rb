@@ -4,14 +4,16 @@ require "minitest/autorun"
 
 require_relative "../ruby/command_counts"
 require_relative "../ruby/eventually"
+require_relative "../ruby/gem"
+require_relative "../ruby/raw_client"
 require_relative "../ruby/sidekiq_threads"
-require_relative "fairlock_store"
 require_relative "redis_store"
-require_relative "unique_jobs"
 
-FAIRLOCK = Fairlock.new(port: ENV.fetch("FAIRLOCK_PORT"), connections: 40)
-UniqueJobs.store = FairlockStore.new(FAIRLOCK)
-UniqueJobs.install
+require "fairlock/sidekiq"
+
+FAIRLOCK = RawClient.new(port: ENV.fetch("FAIRLOCK_PORT"))
+UniqueJobs = Fairlock::Sidekiq
+UniqueJobs.install(Redis.new(port: ENV.fetch("FAIRLOCK_PORT")))
 
 # Jobs report to the test what they do, and continue when it lets them.
 module Run
@@ -41,19 +43,19 @@ class UntilExecuted < Job
 end
 
 class UntilExpired < Job
-  sidekiq_options unique: :until_expired, unique_ttl_ms: 4000
+  sidekiq_options unique: :until_expired, unique_ttl: 4
 end
 
 class WhileExecuting < Job
-  sidekiq_options unique: :while_executing, on_conflict: { server: :reschedule }, reschedule_s: 0.1
+  sidekiq_options unique: :while_executing, on_conflict: { server: :reschedule }, reschedule_in: 0.1
 end
 
 class WhileExecutingInTurn < Job
-  sidekiq_options unique: :while_executing, unique_wait_ms: 20_000
+  sidekiq_options unique: :while_executing, unique_wait: 20
 end
 
 class UntilAndWhile < Job
-  sidekiq_options unique: :until_and_while_executing, unique_wait_ms: 20_000
+  sidekiq_options unique: :until_and_while_executing, unique_wait: 20
 end
 
 class TwoAtATime < Job
@@ -73,7 +75,7 @@ class Replacing < Job
 end
 
 class Rescheduling < Job
-  sidekiq_options unique: :until_executed, on_conflict: { client: :reschedule }, reschedule_s: 0.1
+  sidekiq_options unique: :until_executed, on_conflict: { client: :reschedule }, reschedule_in: 0.1
 end
 
 class Failing < Job
@@ -150,7 +152,7 @@ class UniqueJobsTest < Minitest::Test
       finish
       eventually("it has ended") { SidekiqThreads.idle? }
       assert_nil UntilExpired.perform_async(1)
-      assert UniqueJobs.store.find(digest_of(UntilExpired, 1)).holders.first.ttl_ms <= 4000
+      assert UniqueJobs.store.find(digest_of(UntilExpired, 1)).holders.first.ttl <= 4
       wait_until_free(UntilExpired, 1)
       assert UntilExpired.perform_async(1)
       finish
@@ -249,7 +251,7 @@ class UniqueJobsTest < Minitest::Test
 
   def test_a_job_that_is_fetched_twice_keeps_its_lock
     jid = UntilExecuted.perform_async(1)
-    lock = UniqueJobs::Lock.of(queue.first.item)
+    lock = UniqueJobs::UniqueLock.of(queue.first.item)
     assert lock.take, "as after its process died and the queue gave it to another"
     assert_equal [jid], UniqueJobs.store.find(lock.digest).holders.map(&:jid)
   end
@@ -279,21 +281,21 @@ class UniqueJobsTest < Minitest::Test
     limits = { type: "until_executed", limit: 2, meta: {} }
     on_redis = RedisStore.new(port: ENV.fetch("REDIS_PORT"))
     [UniqueJobs.store, on_redis].each do |store|
-      assert store.lock("both", "a", ttl_ms: 2000, **limits)
-      assert store.lock("both", "b", ttl_ms: 60_000, **limits)
-      refute store.lock("both", "c", ttl_ms: 60_000, **limits)
+      assert store.lock("both", "a", ttl: 2, **limits)
+      assert store.lock("both", "b", ttl: 60, **limits)
+      refute store.lock("both", "c", ttl: 60, **limits)
     end
     eventually("the first one's lease ends") { FAIRLOCK.call("LOCKED", "both", "a").zero? }
-    assert UniqueJobs.store.lock("both", "c", ttl_ms: 60_000, **limits)
+    assert UniqueJobs.store.lock("both", "c", ttl: 60, **limits)
     # On Redis, the second job has extended the first one's lease.
-    refute on_redis.lock("both", "c", ttl_ms: 60_000, **limits)
+    refute on_redis.lock("both", "c", ttl: 60, **limits)
     on_redis.close
   end
 
   def test_counting_costs_no_command
     store = UniqueJobs.store
     asked = CommandCounts.during(ENV.fetch("FAIRLOCK_PORT")) do
-      store.lock("counted", "a", type: "until_executed", limit: 1, ttl_ms: 60_000, meta: {})
+      store.lock("counted", "a", type: "until_executed", limit: 1, ttl: 60, meta: {})
       store.unlock("counted", "a")
     end
     assert_equal({ "lock" => 1, "unlock" => 1 }, asked)
@@ -303,7 +305,7 @@ class UniqueJobsTest < Minitest::Test
     digest = digest_of(WhileExecuting, 1)
     reader, writer = IO.pipe
     process = fork do
-      store = FairlockStore.new(Fairlock.new(port: ENV.fetch("FAIRLOCK_PORT")))
+      store = UniqueJobs::Store.new(Redis.new(port: ENV.fetch("FAIRLOCK_PORT")))
       store.hold(digest, "lost", type: "while_executing", limit: 1, meta: {}) do
         writer.puts "held"
         sleep
@@ -314,7 +316,7 @@ class UniqueJobsTest < Minitest::Test
     Process.wait(process)
     # No reaper is needed, and no time to live has to pass first.
     assert UniqueJobs.store.hold(digest, "next", type: "while_executing", limit: 1, meta: {},
-                                                 wait_ms: 20_000) { :ran }
+                                                 wait: 20) { :ran }
     events = FAIRLOCK.call("HISTORY", digest).each_slice(2).to_h["events"]
     assert_includes events.map { |event| event.each_slice(2).to_h["event"] }, "disconnected"
   end
@@ -330,9 +332,9 @@ class UniqueJobsTest < Minitest::Test
     meta = holders.first.meta
     assert_equal ["TwoAtATime", "default", 2], meta.values_at("worker", "queue", "limit")
     assert_equal [1], meta["args"]
-    assert_equal ["until_executed", 3_600_000], meta.values_at("type", "ttl")
+    assert_equal ["until_executed", 3600], meta.values_at("type", "ttl")
     assert_in_delta Time.now.to_f, meta["at"], 60
-    assert_in_delta Time.now.to_f * 1000, holders.first.since, 60_000
+    assert_in_delta Time.now.to_f, holders.first.since, 60
   end
 
   def test_metrics_by_lock_type

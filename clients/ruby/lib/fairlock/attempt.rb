@@ -1,0 +1,93 @@
+# frozen_string_literal: true
+
+require "English"
+
+require_relative "acquisition"
+require_relative "connections"
+require_relative "failures"
+require_relative "hold"
+require_relative "mailbox"
+require_relative "pauses"
+
+module Fairlock
+  # One acquisition. Whatever ends it, it leaves neither a hold nor a place behind, unless its hold
+  # was returned or the server denied the lock and keeps the place.
+  class Attempt
+    GIVE_UP_SECONDS = 5
+    # An interrupted request that the server has not received by then was never sent.
+    ARRIVAL_SECONDS = 0.1
+    private_constant :GIVE_UP_SECONDS, :ARRIVAL_SECONDS
+
+    def initialize(redis, terms, owner, wait, channel: nil, port: nil, explain: true, **options)
+      @port = port || (channel ? channel.port : Connections.of(redis))
+      @terms = terms
+      @owner = owner
+      @wait = wait
+      @channel = channel
+      @explain = explain
+      @options = options
+    end
+
+    def take
+      @is_asked = true
+      @hold = Hold.new(@port, HoldState.new(@terms, @owner, ask), channel: @channel, **@options)
+      @mailbox&.clear&.each { |message| @hold.hear(message) }
+      @hold
+    rescue StandardError => error
+      @error = error
+      raise
+    end
+
+    # For a caller that does not get the hold. Does nothing after a release.
+    def give_up
+      return @hold.release if @hold
+      return if @is_settled
+
+      abandon if @is_asked && (@error.nil? || Failures.may_leave_something?(@error))
+      @channel&.unfollow(@terms, @owner)
+      @is_settled = true
+    end
+
+    def end_block(has_failed)
+      @hold ? @hold.end_block(has_failed) : give_up
+    end
+
+    # Releases whatever the owner has of these keys.
+    def unlock(give_up_at = Fairlock.now + GIVE_UP_SECONDS)
+      pauses = Pauses.new
+      begin
+        @port.ask(@terms.unlock(@owner))
+      rescue *Failures::ALL => error
+        if Failures.temporary?(error) && Fairlock.now < give_up_at
+          pauses.pause
+          retry
+        end
+        Fairlock.logger&.warn("fairlock: giving up #{@terms.keys.join(', ')}: #{error.message}")
+      end
+    end
+
+    private
+
+    def ask
+      if @channel
+        @mailbox = Mailbox.new
+        @channel.follow(@terms, @owner, @mailbox.method(:put))
+      end
+      Acquisition.new(@port, @terms, @owner, @wait, channel: @channel&.name, mailbox: @mailbox,
+                                                    explain: @explain).run
+    end
+
+    # The release uses another connection than the interrupted request, and may overtake it. So it
+    # is repeated.
+    def abandon
+      is_network_failure = @error && Failures::ALL.any? { |kind| @error.is_a?(kind) }
+      return unlock(Fairlock.now) if is_network_failure
+
+      give_up_at = Fairlock.now + GIVE_UP_SECONDS
+      unlock(give_up_at)
+      sleep(ARRIVAL_SECONDS)
+      unlock(give_up_at)
+    end
+  end
+  private_constant :Attempt
+end

@@ -1,0 +1,45 @@
+# frozen_string_literal: true
+
+module Fairlock
+  # Reads maps, which are flat lists in RESP 2 and hashes in RESP 3.
+  module Replies
+    def self.map(reply) = reply.is_a?(Hash) ? reply : reply.each_slice(2).to_h
+  end
+  private_constant :Replies
+
+  # One of the owners that hold a key. Times are in seconds; `ttl` is nil if the lease has no end,
+  # and `mode` is "exclusive", "shared" or "semaphore".
+  Holder = Struct.new(:owner, :token, :meta, :label, :held_for, :ttl, :mode, keyword_init: true) do
+    def self.parse(reply)
+      fields = Replies.map(reply)
+      new(**fields.slice("owner", "token", "meta", "label", "mode").transform_keys(&:to_sym),
+          held_for: fields["held_ms"] / 1000.0, ttl: fields["ttl_ms"]&.fdiv(1000))
+    end
+  end
+
+  # Why a lock was granted or denied. Times are in seconds.
+  #
+  # `status`: "granted", "already", "queued", "denied" or "timeout". `reason`: "held", "shared",
+  # "line", "reserved", "cooling", "full", "drained", "starting", or nil. `ttl`: until the lease of
+  # this owner's hold, or the lease that ends first, is over. `position`: the place in the queue; 1
+  # is next. `eta`: the estimated time until the lock is granted. `holders`: at most 16. `key`: of
+  # several keys, the first that could not be obtained.
+  Explanation = Struct.new(:status, :reason, :token, :ttl, :position, :waiters, :eta, :holders,
+                           :key, keyword_init: true) do
+    def self.parse(reply)
+      fields = Replies.map(reply)
+      same = %w[status reason token position waiters key]
+      new(**fields.slice(*same).transform_keys(&:to_sym),
+          ttl: fields["ttl_ms"]&.fdiv(1000), eta: fields["eta_ms"]&.fdiv(1000),
+          holders: fields["holders"].map { |holder| Holder.parse(holder) })
+    end
+
+    def to_s
+      parts = [key ? "#{key}: #{status}" : status, reason]
+      parts << "held by #{holders.map(&:owner).join(', ')}" if holders.any?
+      parts << "position #{position}" if position
+      parts << format("about %.1f s", eta) if eta
+      parts.compact.join(", ")
+    end
+  end
+end

@@ -1,0 +1,184 @@
+# frozen_string_literal: true
+
+require_relative "errors"
+require_relative "failures"
+require_relative "hold_state"
+require_relative "pauses"
+require_relative "renewals"
+
+module Fairlock
+  # A lock that is held. In a child that was forked meanwhile, its methods send nothing.
+  class Hold
+    RELEASE_SECONDS = 5
+    private_constant :RELEASE_SECONDS
+
+    def initialize(port, state, channel: nil, renew: true, on_lost: nil)
+      @port = port
+      @state = state
+      @channel = channel
+      @renew = renew
+      @on_lost = on_lost
+      channel&.follow(state.terms, state.owner, method(:hear))
+      watch if renew || on_lost
+    end
+
+    # The keys that are held.
+    def keys = @state.terms.keys
+
+    # The owner, as the server knows it.
+    def owner = @state.owner
+
+    # The fencing token, to be sent with every write. Raises LostHold like check.
+    def token
+      check
+      @state.token
+    end
+
+    # The lease lasts at least until this time of Fairlock.now, unless it is renewed.
+    def deadline = @state.deadline
+
+    # Raises LostHold if the lock is lost, or if its lease may have ended. Sends nothing.
+    def check
+      @state.check
+      self
+    end
+
+    # Renews the lease now; with `lease`, this is its length from now on.
+    def renew(lease: nil)
+      check
+      ask_renewal(lease || @state.lease)
+      watch if @renew || @on_lost
+      check
+    rescue *Failures::ALL => error
+      raise Failures.translated(error)
+    end
+
+    # Releases the lock; returns whether it was held until now. If the server cannot be reached,
+    # the lease ends the hold later, and the result is what this process knew.
+    def release
+      return false if !@state.of_this_process? || @state.released?
+
+      Thread.handle_interrupt(Object => :never) do
+        release_until_answered
+      ensure
+        release_until_answered unless @state.released? # a signal is not deferred
+        leave
+      end
+    end
+
+    # Gives the lock to another owner, and returns its token. The new owner gets its own hold with
+    # Fairlock.lock(..., owner: new_owner).
+    def transfer(new_owner, lease: nil)
+      check
+      raise ArgumentError, "only a lock of one key can be transferred" unless keys.one?
+
+      token = @state.leaving { send_transfer(new_owner, lease || @state.lease) }
+      return token if token
+
+      @state.lose("the server does not know it any more")
+      check
+    rescue *Failures::ALL => error
+      raise Failures.translated(error)
+    end
+
+    # Ends a block that held the lock: releases it, and raises LostHold if it was lost during a
+    # block that did not fail. For Lock.
+    def end_block(has_failed)
+      return if !@state.of_this_process? || @state.released?
+      return if release || has_failed
+
+      raise LostHold, "#{keys.join(', ')} was lost before it was released"
+    end
+
+    # Takes note of a message on the channel.
+    def hear(message)
+      @state.hear(message)
+      Renewals.of_this_process.watch(self, Fairlock.now) if @state.lost && @on_lost
+    end
+
+    # Renews the lease, or reports its loss. For Renewals.
+    def fall_due
+      return if @state.over?
+      return report_loss if @state.lost
+      return watch unless @renew && Fairlock.now >= @state.renew_at
+
+      Renewals.of_this_process.watch(self, deadline)
+      Thread.new { renew_until_answered }
+    end
+
+    private
+
+    def watch
+      Renewals.of_this_process.watch(self, @renew ? @state.renew_at : deadline)
+    end
+
+    def ask_renewal(lease)
+      answer = @port.ask(@state.terms.renew(owner, @state.token, lease))
+      if answer.reply != 1
+        @state.lose("the server does not know it any more")
+      elsif @state.lost.nil?
+        @state.renewed(lease, answer.sent_at)
+      end
+    end
+
+    # The server may be restarting: asks again while the lease lasts.
+    def renew_until_answered
+      pauses = Pauses.new
+      until @state.over? || @state.lost
+        begin
+          break ask_renewal(@state.lease)
+        rescue *Failures::ALL => error
+          Fairlock.logger&.warn("fairlock: renewing #{keys.join(', ')}: #{error.message}")
+          pauses.pause(deadline)
+        end
+      end
+      return if @state.over?
+
+      @state.lost ? Renewals.of_this_process.watch(self, Fairlock.now) : watch
+    end
+
+    def release_until_answered
+      was_held = @state.lost.nil?
+      is_repeated = @state.over? # and interrupted
+      @state.end_by_owner
+      give_up_at = Fairlock.now + RELEASE_SECONDS
+      pauses = nil
+      begin
+        reply = @port.ask(@state.terms.unlock(owner, @state.token)).reply
+        @state.released
+        # The first of two requests may have been executed although its reply was lost.
+        was_held && (is_repeated || reply == keys.size)
+      rescue *Failures::ALL => error
+        if Failures.temporary?(error) && Fairlock.now < give_up_at
+          is_repeated = true
+          pauses ||= Pauses.new
+          pauses.pause
+          retry
+        end
+        Fairlock.logger&.warn("fairlock: releasing #{keys.join(', ')}: #{error.message}")
+        @state.released
+        was_held
+      end
+    end
+
+    def send_transfer(new_owner, lease)
+      token = @port.ask(@state.terms.transfer(owner, @state.token, new_owner, lease)).reply
+      return unless token
+
+      @state.released
+      leave
+      token
+    end
+
+    def leave
+      Renewals.of_this_process.forget(self) if @renew || @on_lost
+      @channel&.unfollow(@state.terms, owner)
+    end
+
+    def report_loss
+      callback = @on_lost
+      @on_lost = nil
+      Thread.new { callback.call(self) } if callback
+    end
+  end
+end

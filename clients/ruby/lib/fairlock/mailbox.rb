@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+require "json"
+
+require_relative "clock"
+
+module Fairlock
+  # A message on a NOTIFY channel. `event`: "granted", "timeout", "cancelled", "superseded", "lost";
+  # or "subscribed", which the channel itself delivers when it has a connection again.
+  Message = Struct.new(:event, :key, :owner, :token, :reason) do
+    def self.parse(text)
+      fields = JSON.parse(text)
+      new(fields["event"], exact(fields, "key"), exact(fields, "owner"), fields["token"],
+          fields["reason"])
+    end
+
+    def self.exact(fields, name)
+      base64 = fields["#{name}_base64"]
+      base64 ? base64.unpack1("m") : fields[name].b
+    end
+  end
+  private_constant :Message
+
+  # Messages for one acquisition. Queue#pop has no time limit before Ruby 3.2.
+  class Mailbox
+    def initialize
+      @messages = []
+      @mutex = Mutex.new
+      @arrival = ConditionVariable.new
+    end
+
+    def put(message)
+      @mutex.synchronize do
+        @messages << message
+        @arrival.signal
+      end
+    end
+
+    # The next message, or nil if there is none until that time; nil waits without end.
+    def take(end_at)
+      @mutex.synchronize do
+        while @messages.empty?
+          left = end_at && (end_at - Fairlock.now)
+          return if left && left <= 0
+
+          @arrival.wait(@mutex, left)
+        end
+        @messages.shift
+      end
+    end
+
+    def clear = @mutex.synchronize { @messages.slice!(0..) }
+  end
+  private_constant :Mailbox
+end
