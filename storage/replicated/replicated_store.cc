@@ -93,7 +93,7 @@ Status ReplicatedStore::Replace(const StoredRecord& heading, std::uint64_t first
 Status ReplicatedStore::HandOver(const std::string& successor) {
   Status status = beats_.End();
   if (!status.ok()) return status;
-  return Commit({.state = Beat::State::kHandedOver, .successor = successor});
+  return Commit({.hands_over = true, .successor = successor});
 }
 
 void ReplicatedStore::BeginBeats(std::chrono::milliseconds every) {
