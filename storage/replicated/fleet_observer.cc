@@ -159,8 +159,8 @@ std::string FleetObserver::WriteRecord() {
   return FailureOf(answer);
 }
 
-// If the lease ran out because this process was paused or cut off, a node that was started later may
-// have taken the name.
+// If the lease ran out because this process was paused or cut off, a node that was started later
+// may have taken the name.
 bool FleetObserver::MayReplace(const NodeRecord& record, const NodeRecord& other) const {
   if (other.run == record.run || other.address == record.address) return true;
   return state_.had_name && IsOlder(record, other);

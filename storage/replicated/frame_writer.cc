@@ -65,7 +65,7 @@ const etcd::Txn& FrameWriter::Start(const SeenBeat& guard) {
 }
 
 const etcd::Txn& FrameWriter::TakeOver(const SeenBeat& seen, std::uint64_t epoch_floor,
-                                        Beat::State state) {
+                                       Beat::State state) {
   next_.beat = seen.beat;
   next_.beat.epoch = std::max(seen.beat.epoch, epoch_floor) + 1;
   next_.beat.run = run_;

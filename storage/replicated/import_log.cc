@@ -47,12 +47,13 @@ Status BeginFleet(etcd::EtcdClient& client, FrameWriter& writer, const SeenBeat&
   return Failed("etcd: " + error);
 }
 
-// Returns the beat of an interrupted import; without a beat, the fleet is new. Refuses if a node has
-// led, or if there is a heading or a frame without a beat, for example because the beat was deleted.
+// Returns the beat of an interrupted import; without a beat, the fleet is new. Refuses if a node
+// has led, or if there is a heading or a frame without a beat, for example because the beat was
+// deleted.
 Result<SeenBeat> FindStart(etcd::EtcdClient& client, const PartitionKeys& keys) {
-  const etcd::RangeAnswer answer = client.Range(
-      {.key = keys.prefix, .range_end = etcd::EndOfPrefix(keys.prefix), .limit = 1},
-      kImportCallTimeout);
+  const etcd::RangeAnswer answer =
+      client.Range({.key = keys.prefix, .range_end = etcd::EndOfPrefix(keys.prefix), .limit = 1},
+                   kImportCallTimeout);
   if (answer.outcome != etcd::Outcome::kDone) return Failed("etcd: " + answer.message);
   if (answer.found.empty()) return SeenBeat();
   // The beat has the lowest key.

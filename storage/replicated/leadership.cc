@@ -52,7 +52,8 @@ void Leadership::TookOver(const SeenBeat& own, TimeMs now) {
 void Leadership::Confirm(TimeMs began_at) { confirmed_at_ = std::max(confirmed_at_, began_at); }
 
 bool Leadership::CanTakeOver() const {
-  return role_ == Role::kStandby && has_seen_ && !has_gone_back_ && !is_importing();
+  return role_ == Role::kStandby && has_seen_ && !has_gone_back_ &&
+         seen_.beat.state != Beat::State::kImporting;
 }
 
 TimeMs Leadership::TakeOverAt() const {

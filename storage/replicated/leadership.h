@@ -65,8 +65,6 @@ class Leadership {
   // Whether the beat has gone back, because etcd was restored from a backup, or a different etcd
   // answers. This node does not take over until AcceptRestore.
   bool has_gone_back() const { return has_gone_back_; }
-  // Whether the fleet's first log is not complete: no node may take it over.
-  bool is_importing() const { return seen_.beat.state == Beat::State::kImporting; }
   const Beat& highest() const { return highest_; }
   void AcceptRestore(TimeMs now);
 

@@ -68,6 +68,10 @@ Status ReplicatedStore::Append(std::span<const StoredRecord> records, Durability
   }
   group_.clear();
   for (const StoredRecord& record : records) AppendRecord(group_, record);
+  if (group_.size() > options_.group_bytes_max) {
+    return Failed("one write has " + std::to_string(group_.size()) + " bytes, but at most " +
+                  std::to_string(options_.group_bytes_max) + " are allowed");
+  }
   const std::uint64_t first_frame = writer_.committed().beat.next_frame;
   for (std::string& frame : FramesOf(group_, options_.frame_bytes_max)) {
     GuardedWrite write;

@@ -113,7 +113,6 @@ TEST_F(LeadershipTest, AnImportIsNotTakenOver) {
   SeenBeat seen = BeatAt(1, 1);
   seen.beat.state = Beat::State::kImporting;
   standby_.SeeBeat(seen, 0);
-  EXPECT_TRUE(standby_.is_importing());
   standby_.LeaderRefused(10);
   EXPECT_EQ(standby_.Next(1'000'000), Action::kWait);
   EXPECT_EQ(standby_.Deadline(10), kNever);
