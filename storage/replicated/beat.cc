@@ -28,6 +28,12 @@ bool IsBefore(const Beat& one, const Beat& other) {
   return std::tie(one.epoch, one.sequence) < std::tie(other.epoch, other.sequence);
 }
 
+Status ImportNotEnded() {
+  return Refused(
+      "an import into this fleet has not ended, or was interrupted; if none is running, run "
+      "`fairlockctl cluster import` again");
+}
+
 std::string EncodeBeat(const Beat& beat) {
   std::string bytes(2 + sizeof(RunId) + 7 * kVarintBytesMax + beat.leader.size() +
                         beat.address.size() + beat.successor.size() + sizeof(std::uint32_t),
@@ -68,8 +74,8 @@ Result<Beat> DecodeBeat(std::string_view bytes) {
   beat.successor = reader.String();
   const std::size_t content_bytes = bytes.size() - reader.rest_bytes();
   const auto checksum = reader.Fixed<std::uint32_t>();
-  const bool is_state =
-      beat.state == Beat::State::kLeading || beat.state == Beat::State::kHandedOver;
+  const bool is_state = state >= static_cast<std::uint8_t>(Beat::State::kLeading) &&
+                        state <= static_cast<std::uint8_t>(Beat::State::kImporting);
   const bool is_right = reader.AtEnd() && is_state && beat.leader.size() <= kNameBytesMax &&
                         beat.address.size() <= kNameBytesMax &&
                         beat.successor.size() <= kNameBytesMax && tls_port <= kPortMax &&

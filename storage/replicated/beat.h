@@ -23,6 +23,7 @@ struct Beat {
   enum class State : std::uint8_t {
     kLeading = 1,
     kHandedOver = 2,  // the leader has written everything and named a successor
+    kImporting = 3,   // an import writes the first log of the fleet, or was interrupted
   };
 
   std::uint64_t epoch = 0;  // increases by one with each take-over
@@ -42,6 +43,9 @@ struct Beat {
 
 // Whether `one` was written before `other`, if both come from the same etcd key.
 bool IsBefore(const Beat& one, const Beat& other);
+
+// The refusal of a fleet whose beat has the state kImporting.
+Status ImportNotEnded();
 
 std::string EncodeBeat(const Beat& beat);
 Result<Beat> DecodeBeat(std::string_view bytes);

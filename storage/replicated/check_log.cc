@@ -72,7 +72,7 @@ class LogCheck final : public RecordSink {
     auto beat = DecodeBeat(report_.beat.value);
     if (!beat.ok()) return beat.status();
     report_.beat.beat = beat.value();
-    return {};
+    return beat->state == Beat::State::kImporting ? ImportNotEnded() : Status();
   }
 
   Status ReadHeading() {

@@ -48,7 +48,7 @@ class ClusterHome final : public LogHome {
   // Blocks until this node leads. The sink that `new_sink` returned last has then received the
   // changes in the log, like LoadLog passes them on. While this blocks, another thread may call
   // `new_sink`; it is not called afterwards. Beats are written until the first append to the store.
-  // kRefused: Stop was called.
+  // kRefused: Stop was called, or the fleet's log is being imported.
   Status AwaitLeadership(NewSink new_sink);
   // Ends AwaitLeadership. If this node leads, a call to etcd is given up after this many failed
   // attempts, and so is every call after it.

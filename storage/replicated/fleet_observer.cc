@@ -1,6 +1,7 @@
 #include "storage/replicated/fleet_observer.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace fairlock::storage::replicated {
@@ -15,6 +16,10 @@ std::string FailureOf(const etcd::Answer& answer) {
   const bool is_done =
       answer.outcome == etcd::Outcome::kDone || answer.outcome == etcd::Outcome::kRefused;
   return is_done ? "" : answer.message;
+}
+
+bool IsOlder(const NodeRecord& one, const NodeRecord& other) {
+  return std::tie(one.started_unix_ms, one.run) < std::tie(other.started_unix_ms, other.run);
 }
 
 }  // namespace
@@ -133,16 +138,8 @@ std::string FleetObserver::WriteRecord() {
   if (std::string failure = FailureOf(found); !failure.empty()) return failure;
   if (!found.found.empty()) {
     const auto other = DecodeNode(record.name, found.found.front().value);
-    const bool is_own = !other.ok() || other->run == record.run || other->address == record.address;
-    if (!is_own) {
-      // The record of a node that is gone will disappear when its lease ends.
-      const TimeMs now = options_.now_ms();
-      state_.conflict_since = std::min(state_.conflict_since, now);
-      const auto patience = std::chrono::milliseconds(options_.lease_ttl + options_.round).count();
-      if (now >= state_.conflict_since + patience) {
-        state_.refusal = "another node named " + record.name + " runs at " + other->address +
-                         "; give each node its own cluster_node";
-      }
+    if (other.ok() && !MayReplace(record, other.value())) {
+      NoteConflict(other.value());
       return "";
     }
   }
@@ -153,9 +150,30 @@ std::string FleetObserver::WriteRecord() {
       {.key = key, .revision = found.found.empty() ? 0 : found.found.front().mod_revision});
   txn.then.push_back(etcd::Put{.key = key, .value = EncodeNode(record), .lease = state_.lease});
   const auto answer = client_->Transact(txn, options_.call_timeout);
-  if (answer.outcome == etcd::Outcome::kDone) state_.written = record;
+  if (answer.outcome == etcd::Outcome::kDone) {
+    state_.written = record;
+    state_.had_name = true;
+    state_.conflict_since = kNever;
+  }
   if (answer.outcome == etcd::Outcome::kNoLease) state_.lease = 0;
   return FailureOf(answer);
+}
+
+// If the lease ran out because this process was paused or cut off, a node that was started later
+// may have taken the name.
+bool FleetObserver::MayReplace(const NodeRecord& record, const NodeRecord& other) const {
+  if (other.run == record.run || other.address == record.address) return true;
+  return state_.had_name && IsOlder(record, other);
+}
+
+// The record of a node that is gone will disappear when its lease ends.
+void FleetObserver::NoteConflict(const NodeRecord& other) {
+  const TimeMs now = options_.now_ms();
+  state_.conflict_since = std::min(state_.conflict_since, now);
+  const auto patience = std::chrono::milliseconds(options_.lease_ttl + options_.round).count();
+  if (now < state_.conflict_since + patience) return;
+  state_.refusal = "another node named " + other.name + " runs at " + other.address +
+                   "; give each node its own cluster_node";
 }
 
 std::string FleetObserver::ReadNodes(FleetView& view) {
@@ -170,12 +188,19 @@ std::string FleetObserver::ReadNodes(FleetView& view) {
     if (record.ok()) view.nodes.push_back(std::move(record.value()));
   }
   view.read_at = options_.now_ms();
+  // Writes the record again if someone has deleted or replaced it.
+  const auto is_own = [this](const NodeRecord& node) {
+    return node.name == state_.written.name && node.run == state_.written.run;
+  };
+  if (std::ranges::none_of(view.nodes, is_own)) state_.written = {};
   return "";
 }
 
 void FleetObserver::AskMembers(FleetView& view) {
   view.etcd.clear();
   for (std::size_t i = 0; i < options_.etcd.endpoints.size(); ++i) {
+    // Several members that do not answer may take longer than the lease lasts.
+    if (view.error.empty()) view.error = KeepLease();
     const etcd::StatusAnswer status = client_->StatusOf(i, options_.call_timeout);
     view.etcd.push_back(
         {.endpoint = options_.etcd.endpoints[i].address,

@@ -33,7 +33,8 @@ struct FleetObserverOptions {
 //
 // Refuses this node if another running node has the same name but a different address. If the
 // address is also the same, the record belongs to an earlier process of this node, which must be
-// gone because this process has its port.
+// gone because this process has its port. Of two nodes that have both had their record written, for
+// example because the lease of one of them ran out, the one that was started later is refused.
 //
 // Thread-safe.
 class FleetObserver {
@@ -59,6 +60,9 @@ class FleetObserver {
   std::string CheckFleet();
   std::string KeepLease();
   std::string WriteRecord();
+  // Whether the record of this node may replace another one of the same name.
+  bool MayReplace(const NodeRecord& record, const NodeRecord& other) const;
+  void NoteConflict(const NodeRecord& other);
   std::string ReadNodes(FleetView& view);
   void AskMembers(FleetView& view);
   void Publish(FleetView view);
@@ -70,6 +74,7 @@ class FleetObserver {
     bool is_fleet_checked = false;
     std::int64_t lease = 0;  // 0: none
     NodeRecord written;      // the record that was written with that lease
+    bool had_name = false;   // whether this run has ever written its record
     TimeMs conflict_since = kNever;
     std::string refusal;
   } state_;

@@ -94,6 +94,10 @@ Status GroupReader::Add(std::string_view frame, std::string_view name) {
   if (!begins_ && !is_open_) return DamagedFrame(name, "the frames before it are missing");
   // Drops a group that was not completed, because its leader ended while writing it.
   if (begins_) group_.clear();
+  if (group_.size() + content.size() > group_bytes_max_) {
+    return DamagedFrame(name,
+                        "its group is longer than " + std::to_string(group_bytes_max_) + " bytes");
+  }
   group_.append(content);
   is_complete_ = (flags & kCompletes) != 0;
   is_open_ = !is_complete_;

@@ -18,6 +18,10 @@ namespace fairlock::storage::replicated {
 // The maximum size of a whole frame. By default, etcd accepts requests of up to 1.5 MiB.
 inline constexpr std::size_t kFrameBytesMax = std::size_t{1} << 20;
 
+// The maximum size of a group. What is written is much smaller, so a reader takes a longer group
+// for damage instead of filling its memory with it.
+inline constexpr std::size_t kGroupBytesMax = std::size_t{1} << 30;
+
 // Appends the encoded record to the bytes of a group.
 void AppendRecord(std::string& group, const StoredRecord& record);
 
@@ -32,6 +36,9 @@ Status ReadRecords(std::string_view group, RecordSink& sink);
 // Reassembles groups from the frames of a log, which must be added in their order.
 class GroupReader {
  public:
+  explicit GroupReader(std::size_t group_bytes_max = kGroupBytesMax)
+      : group_bytes_max_(group_bytes_max) {}
+
   // Adds the next frame. `name` is its name in messages.
   Status Add(std::string_view frame, std::string_view name);
   // Whether the frame was the first of its group.
@@ -41,6 +48,7 @@ class GroupReader {
   const std::string& group() const { return group_; }
 
  private:
+  const std::size_t group_bytes_max_;
   std::string group_;
   bool is_open_ = false;  // a group has begun and is not complete
   bool begins_ = false;

@@ -64,12 +64,13 @@ const etcd::Txn& FrameWriter::Start(const SeenBeat& guard) {
   return txn_;
 }
 
-const etcd::Txn& FrameWriter::TakeOver(const SeenBeat& seen, std::uint64_t epoch_floor) {
+const etcd::Txn& FrameWriter::TakeOver(const SeenBeat& seen, std::uint64_t epoch_floor,
+                                       Beat::State state) {
   next_.beat = seen.beat;
   next_.beat.epoch = std::max(seen.beat.epoch, epoch_floor) + 1;
   next_.beat.run = run_;
   next_.beat.sequence = seen.beat.sequence + 1;
-  next_.beat.state = Beat::State::kLeading;
+  next_.beat.state = state;
   next_.beat.leader = leader_;
   next_.beat.address = address_;
   next_.beat.tls_port = tls_port_;
@@ -78,10 +79,10 @@ const etcd::Txn& FrameWriter::TakeOver(const SeenBeat& seen, std::uint64_t epoch
 }
 
 const etcd::Txn& FrameWriter::Write(const GuardedWrite& write) {
-  assert(committed_.exists() && committed_.beat.state == Beat::State::kLeading);
+  assert(committed_.exists() && committed_.beat.state != Beat::State::kHandedOver);
   next_.beat = committed_.beat;
   ++next_.beat.sequence;
-  next_.beat.state = write.state;
+  if (write.hands_over) next_.beat.state = Beat::State::kHandedOver;
   next_.beat.successor = write.successor;
   const std::uint64_t first = committed_.beat.next_frame;
   next_.beat.next_frame = first + write.frames.size();

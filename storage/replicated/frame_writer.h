@@ -30,8 +30,8 @@ struct GuardedWrite {
   std::vector<std::string> frames = {};  // at most one, except in tests
   std::string heading = {};              // replaces the heading of the snapshot; empty: no change
   std::uint64_t first_frame = 0;         // with a heading: the frames before it are deleted
-  Beat::State state = Beat::State::kLeading;
-  std::string successor = {};  // with kHandedOver
+  bool hands_over = false;
+  std::string successor = {};  // with hands_over
 };
 
 // The writer of a run that leads or takes over. At most one write is in progress at a time.
@@ -57,8 +57,9 @@ class FrameWriter {
               std::uint16_t tls_port = 0);
 
   // The transaction that takes over the beat `seen`. The new epoch is the lowest that is higher
-  // than that of `seen` and than `epoch_floor`.
-  const etcd::Txn& TakeOver(const SeenBeat& seen, std::uint64_t epoch_floor = 0);
+  // than that of `seen` and than `epoch_floor`. The beat keeps this state until the run hands over.
+  const etcd::Txn& TakeOver(const SeenBeat& seen, std::uint64_t epoch_floor = 0,
+                            Beat::State state = Beat::State::kLeading);
   // REQUIRES: the last write is committed.
   const etcd::Txn& Write(const GuardedWrite& write);
   // Takes the answer to the transaction in progress.

@@ -26,9 +26,9 @@ Status RefuseBegun(const std::string& leader) {
                  "; import only into a new cluster_name");
 }
 
-// Takes over as the first leader of the fleet.
-Status BeginFleet(etcd::EtcdClient& client, FrameWriter& writer) {
-  writer.TakeOver({});
+// Takes over from `seen`, so that no node can lead before the import has ended.
+Status BeginFleet(etcd::EtcdClient& client, FrameWriter& writer, const SeenBeat& seen) {
+  writer.TakeOver(seen, 0, Beat::State::kImporting);
   std::string error;
   for (int attempt = 0; attempt < kImportAttemptsMax; ++attempt) {
     const etcd::TxnAnswer answer = client.Transact(writer.txn(), kImportCallTimeout);
@@ -47,19 +47,22 @@ Status BeginFleet(etcd::EtcdClient& client, FrameWriter& writer) {
   return Failed("etcd: " + error);
 }
 
-// Refuses if there is a heading or a frame although no node ever led, for example because the beat
-// was deleted. BeginFleet checks the beat itself.
-Status CheckEmpty(etcd::EtcdClient& client, const PartitionKeys& keys) {
-  const etcd::RangeAnswer answer = client.Range({.key = keys.prefix,
-                                                 .range_end = etcd::EndOfPrefix(keys.prefix),
-                                                 .limit = 1,
-                                                 .keys_only = true},
-                                                kImportCallTimeout);
+// Returns the beat of an interrupted import; without a beat, the fleet is new. Refuses if a node
+// has led, or if there is a heading or a frame without a beat, for example because the beat was
+// deleted.
+Result<SeenBeat> FindStart(etcd::EtcdClient& client, const PartitionKeys& keys) {
+  const etcd::RangeAnswer answer =
+      client.Range({.key = keys.prefix, .range_end = etcd::EndOfPrefix(keys.prefix), .limit = 1},
+                   kImportCallTimeout);
   if (answer.outcome != etcd::Outcome::kDone) return Failed("etcd: " + answer.message);
-  // The beat has the lowest key, so if the first key is the beat's, CheckEmpty has nothing to
-  // refuse.
-  if (answer.found.empty() || answer.found.front().key == keys.beat) return {};
-  return Refused("etcd already has the key " + answer.found.front().key);
+  if (answer.found.empty()) return SeenBeat();
+  // The beat has the lowest key.
+  const etcd::KeyValue& first = answer.found.front();
+  if (first.key != keys.beat) return Refused("etcd already has the key " + first.key);
+  auto beat = DecodeBeat(first.value);
+  if (!beat.ok()) return beat.status();
+  if (beat->state != Beat::State::kImporting) return RefuseBegun(beat->leader);
+  return SeenBeat{.revision = first.mod_revision, .value = first.value, .beat = beat.value()};
 }
 
 // Writes rows as the slices of a snapshot.
@@ -113,8 +116,9 @@ Status ImportLog(const ClusterOptions& options, const RowTable& rows) {
   auto client = etcd::EtcdClient::Open(options.etcd);
   if (!client.ok()) return client.status();
   FrameWriter writer(KeysOf(options), NewRunId(), options.node, options.address);
-  Status status = CheckEmpty(*client.value(), writer.keys());
-  if (status.ok()) status = BeginFleet(*client.value(), writer);
+  const auto start = FindStart(*client.value(), writer.keys());
+  if (!start.ok()) return start.status();
+  Status status = BeginFleet(*client.value(), writer, start.value());
   if (!status.ok()) return status;
   ReplicatedStore store(*client.value(), writer, {.compact_every = 0});
   store.LimitAttempts(kImportAttemptsMax);

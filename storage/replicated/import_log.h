@@ -7,8 +7,8 @@
 namespace fairlock::storage::replicated {
 
 // Writes the rows as a snapshot and hands over, so that a node takes over at once. Refused if the
-// fleet already has a log, or if a node takes over during the import. The log is valid only when
-// the last write has succeeded: nodes refuse a log whose import was interrupted.
+// fleet already has a log. The first write marks the register, and only the last one removes the
+// mark: nodes refuse a log whose import was interrupted, and the next import replaces it.
 Status ImportLog(const ClusterOptions& options, const RowTable& rows);
 
 }  // namespace fairlock::storage::replicated

@@ -51,6 +51,11 @@ void Leadership::TookOver(const SeenBeat& own, TimeMs now) {
 
 void Leadership::Confirm(TimeMs began_at) { confirmed_at_ = std::max(confirmed_at_, began_at); }
 
+bool Leadership::CanTakeOver() const {
+  return role_ == Role::kStandby && has_seen_ && !has_gone_back_ &&
+         seen_.beat.state != Beat::State::kImporting;
+}
+
 TimeMs Leadership::TakeOverAt() const {
   switch (doubt_) {
     case Doubt::kGone:
@@ -67,7 +72,7 @@ Leadership::Action Leadership::Next(TimeMs now) const {
   if (role_ == Role::kLeader) {
     return now >= confirmed_at_ + options_.beat_ms ? Action::kBeat : Action::kWait;
   }
-  if (role_ == Role::kDeposed || !has_seen_ || has_gone_back_) return Action::kWait;
+  if (!CanTakeOver()) return Action::kWait;
   if (now >= TakeOverAt()) return Action::kTakeOver;
   const bool is_silent = doubt_ == Doubt::kNone && now >= heard_at_ + options_.silence_ms;
   return is_silent && now >= canary_at_ ? Action::kWriteCanary : Action::kWait;
@@ -75,7 +80,7 @@ Leadership::Action Leadership::Next(TimeMs now) const {
 
 TimeMs Leadership::Deadline(TimeMs now) const {
   if (role_ == Role::kLeader) return std::max(confirmed_at_ + options_.beat_ms, now);
-  if (role_ == Role::kDeposed || !has_seen_ || has_gone_back_) return kNever;
+  if (!CanTakeOver()) return kNever;
   if (doubt_ != Doubt::kNone) return std::max(TakeOverAt(), now);
   return std::max({heard_at_ + options_.silence_ms, canary_at_, now});
 }

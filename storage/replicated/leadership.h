@@ -90,6 +90,7 @@ class Leadership {
   };
 
   DurationMs rank_ms() const { return options_.rank * options_.rank_step_ms; }
+  bool CanTakeOver() const;
   TimeMs TakeOverAt() const;
   void Doubts(Doubt doubt, TimeMs now);
 

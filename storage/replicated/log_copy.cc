@@ -30,13 +30,12 @@ Status LogCopy::CatchUp(const PageReader& pages, const PinnedLog& log) {
 Result<bool> LogCopy::Continues(const PageReader& pages, const PinnedLog& log,
                                 const std::string& heading) {
   if (!log_ || log_->reading.heading_value() != heading || next_frame() > log.end) return false;
-  const etcd::KeyValue& last = log_->reading.last_frame();
-  if (last.key.empty()) return true;
-  auto answer = pages.read({.key = last.key, .range_end = {}, .revision = log.revision});
+  const FrameMark& last = log_->reading.last_frame();
+  if (last.number == 0) return true;
+  auto answer =
+      pages.read({.key = keys_.FrameKey(last.number), .range_end = {}, .revision = log.revision});
   if (!answer.ok()) return answer.status();
-  if (answer->found.empty()) return false;
-  const etcd::KeyValue& found = answer->found.front();
-  return found.mod_revision == last.mod_revision && found.value == last.value;
+  return !answer->found.empty() && MarkOf(last.number, answer->found.front()) == last;
 }
 
 Status LogCopy::TakeFrame(const etcd::KeyValue& frame) {

@@ -1,5 +1,7 @@
 #include "storage/replicated/log_reading.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cassert>
 
@@ -35,6 +37,12 @@ std::uint64_t FrameGroups::FirstFrameOf(std::uint64_t generation, std::uint64_t 
   };
   while (!groups_.empty() && !is_needed(groups_.front())) groups_.pop_front();
   return groups_.empty() ? end : groups_.front().first_frame;
+}
+
+FrameMark MarkOf(std::uint64_t number, const etcd::KeyValue& frame) {
+  return {.number = number,
+          .mod_revision = frame.mod_revision,
+          .hash = XXH3_64bits(frame.value.data(), frame.value.size())};
 }
 
 std::string HeadingValue(std::uint64_t first_frame, const StoredRecord& heading) {
@@ -83,36 +91,56 @@ Status LogReading::TakeFrame(const etcd::KeyValue& frame) {
   if (frame.key != keys_.FrameKey(next_frame_)) return MissingFrame(next_frame_);
   Status status = groups_.Add(frame.value, FrameName(next_frame_));
   if (!status.ok()) return status;
-  last_frame_ = frame;
+  last_frame_ = MarkOf(next_frame_, frame);
   if (groups_.begins()) group_begins_at_ = next_frame_;
   ++next_frame_;
-  if (!groups_.is_complete()) return {};
+  return groups_.is_complete() ? TakeGroup() : Status();
+}
+
+Status LogReading::TakeGroup() {
+  const bool is_full = !HasAllSlices() && kept_.bytes >= kept_bytes_max_;
+  if (is_full && kept_.end == 0) kept_.end = group_begins_at_;
   Group group(*this);
-  status = ReadRecords(groups_.group(), group);
-  groups_of_log_.Add(group_begins_at_, group.records());
+  Status status = ReadRecords(groups_.group(), group);
+  if (group_begins_at_ >= again_until_) groups_of_log_.Add(group_begins_at_, group.records());
+  if (status.ok() && HasAllSlices() && kept_.end != 0) GoBack();
   return status;
 }
 
 Status LogReading::TakeRecord(const StoredRecord& record) {
-  const bool is_whole = slices_ == heading_.decoded.slices;
-  if (record.kind == RecordKind::kBatch && !is_whole) {
-    batches_.push_back({record.number, std::string(record.bytes)});
-    return {};
-  }
+  if (record.kind != RecordKind::kBatch) return TakeSlice(record);
+  if (kept_.end != 0) return {};
+  if (HasAllSlices()) return sink_.Take(record);
+  Keep(record);
+  return {};
+}
+
+Status LogReading::TakeSlice(const StoredRecord& record) {
+  if (group_begins_at_ < again_until_) return {};
   Status status = sink_.Take(record);
   if (!status.ok()) return status;
-  if (record.kind != RecordKind::kSlice || record.generation != heading_.decoded.generation)
-    return {};
+  const bool is_of_heading =
+      record.kind == RecordKind::kSlice && record.generation == heading_.decoded.generation;
+  if (!is_of_heading) return {};
   ++slices_;
-  return slices_ == heading_.decoded.slices ? FinishSlices() : Status();
+  return HasAllSlices() ? FinishSlices() : Status();
+}
+
+void LogReading::Keep(const StoredRecord& batch) {
+  kept_.batches.push_back({batch.number, std::string(batch.bytes)});
+  kept_.bytes += sizeof(Batch) + batch.bytes.size();
+}
+
+void LogReading::GoBack() {
+  again_until_ = next_frame_;
+  next_frame_ = std::exchange(kept_.end, 0);
 }
 
 Status LogReading::FinishSlices() {
-  for (const Batch& batch : batches_) {
+  for (const Batch& batch : std::exchange(kept_.batches, {})) {
     Status status = sink_.Take({RecordKind::kBatch, 0, batch.number, batch.bytes});
     if (!status.ok()) return status;
   }
-  batches_ = {};
   return {};
 }
 
@@ -138,6 +166,8 @@ Status ReadFrames(const PageReader& pages, const PartitionKeys& keys, const Pinn
     for (const etcd::KeyValue& found : answer->found) {
       Status status = reading.TakeFrame(found);
       if (!status.ok()) return status;
+      const bool goes_back = reading.next_frame() <= keys.FrameNumber(found.key);
+      if (goes_back) break;
     }
     Status status = pages.between();
     if (!status.ok()) return status;

@@ -42,14 +42,33 @@ class FrameGroups {
 // heading.
 std::string HeadingValue(std::uint64_t first_frame, const StoredRecord& heading);
 
+// Identifies a frame without its content.
+struct FrameMark {
+  std::uint64_t number = 0;
+  std::int64_t mod_revision = 0;
+  std::uint64_t hash = 0;  // of the value
+
+  friend bool operator==(const FrameMark&, const FrameMark&) = default;
+};
+
+FrameMark MarkOf(std::uint64_t number, const etcd::KeyValue& frame);
+
+// The maximum size of the batches that a LogReading keeps.
+inline constexpr std::size_t kKeptBytesMax = std::size_t{64} << 20;
+
 // Passes on the heading, then the slices of its snapshot, then the batches. In the log, the slices
 // lie between the batches, so batches are kept in memory until the last slice has been read; from
 // then on, every record is passed on as soon as its group is complete. Records of a group that is
 // never completed are not passed on.
+//
+// If more than `kept_bytes_max` of batches lie before the last slice, the rest of them is read
+// again: next_frame goes back once, after the last slice.
 class LogReading {
  public:
   // `sink` must outlive the reading.
-  LogReading(const PartitionKeys& keys, RecordSink& sink) : keys_(keys), sink_(sink) {}
+  LogReading(const PartitionKeys& keys, RecordSink& sink,
+             std::size_t kept_bytes_max = kKeptBytesMax)
+      : keys_(keys), sink_(sink), kept_bytes_max_(kept_bytes_max) {}
 
   // REQUIRES: no heading was taken.
   Status TakeHeading(const std::string& value);
@@ -58,8 +77,8 @@ class LogReading {
   // Fails if this is not the frame `next_frame`.
   Status TakeFrame(const etcd::KeyValue& frame);
   std::uint64_t next_frame() const { return next_frame_; }
-  // The frame that was taken last; its key is empty if none was.
-  const etcd::KeyValue& last_frame() const { return last_frame_; }
+  // The frame that was taken last; its number is 0 if none was.
+  const FrameMark& last_frame() const { return last_frame_; }
   // Call this at the end of the log. Passes on the batches even if a slice is missing, so that the
   // sink can report that.
   Status FinishSlices();
@@ -73,20 +92,31 @@ class LogReading {
   };
   class Group;
 
+  Status TakeGroup();
   Status TakeRecord(const StoredRecord& record);
+  Status TakeSlice(const StoredRecord& record);
+  bool HasAllSlices() const { return slices_ == heading_.decoded.slices; }
+  void Keep(const StoredRecord& batch);
+  void GoBack();
 
   const PartitionKeys& keys_;
   RecordSink& sink_;
+  const std::size_t kept_bytes_max_;
   struct {
     std::string value;
     SnapshotHeading decoded;
   } heading_;
   std::uint64_t next_frame_ = 0;
-  etcd::KeyValue last_frame_;
+  FrameMark last_frame_;
   std::uint64_t slices_ = 0;  // the number of slices of the heading's snapshot
   GroupReader groups_;
   std::uint64_t group_begins_at_ = 0;
-  std::vector<Batch> batches_;  // kept while slices are missing
+  struct {
+    std::vector<Batch> batches;
+    std::size_t bytes = 0;
+    std::uint64_t end = 0;         // the first frame of the batches that were not kept; 0: all were
+  } kept_;                         // while slices are missing
+  std::uint64_t again_until_ = 0;  // only batches are new in the frames before this one
   FrameGroups groups_of_log_;
 };
 

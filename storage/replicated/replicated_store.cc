@@ -68,6 +68,10 @@ Status ReplicatedStore::Append(std::span<const StoredRecord> records, Durability
   }
   group_.clear();
   for (const StoredRecord& record : records) AppendRecord(group_, record);
+  if (group_.size() > options_.group_bytes_max) {
+    return Failed("one write has " + std::to_string(group_.size()) + " bytes, but at most " +
+                  std::to_string(options_.group_bytes_max) + " are allowed");
+  }
   const std::uint64_t first_frame = writer_.committed().beat.next_frame;
   for (std::string& frame : FramesOf(group_, options_.frame_bytes_max)) {
     GuardedWrite write;
@@ -93,7 +97,7 @@ Status ReplicatedStore::Replace(const StoredRecord& heading, std::uint64_t first
 Status ReplicatedStore::HandOver(const std::string& successor) {
   Status status = beats_.End();
   if (!status.ok()) return status;
-  return Commit({.state = Beat::State::kHandedOver, .successor = successor});
+  return Commit({.hands_over = true, .successor = successor});
 }
 
 void ReplicatedStore::BeginBeats(std::chrono::milliseconds every) {

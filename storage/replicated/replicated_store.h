@@ -19,6 +19,7 @@ namespace fairlock::storage::replicated {
 
 struct ReplicatedStoreOptions {
   std::size_t frame_bytes_max = kFrameBytesMax;
+  std::size_t group_bytes_max = kGroupBytesMax;  // of one append; readers refuse a longer group
   // How long one call may take, including all endpoints, and the pause before the next call.
   std::chrono::milliseconds call_timeout{2'000};
   std::chrono::milliseconds pause{50};

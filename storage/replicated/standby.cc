@@ -30,6 +30,7 @@ Status Standby::AwaitLeadership() {
     const bool is_watched = TakeNews() || options_.now_ms() < leader_.news_at + options_.trust_ms;
     Status status = is_watched && !awaits_acceptance_ ? Status() : Look();
     if (!status.ok()) return status;
+    if (leadership_.seen().beat.state == Beat::State::kImporting) return ImportNotEnded();
     switch (leadership_.Next(options_.now_ms())) {
       case Leadership::Action::kWriteCanary:
         status = WriteCanary();

@@ -53,8 +53,9 @@ class Standby {
   // The references must outlive the standby. REQUIRES: `writer` has not taken over.
   Standby(etcd::EtcdClient& client, FrameWriter& writer, StandbyOptions options);
 
-  // Blocks until this node leads. kRefused: Stop was called. kFailed: etcd permanently refuses the
-  // requests, for example because of permissions.
+  // Blocks until this node leads. kRefused: Stop was called, or the fleet's log is not complete
+  // because an import has not ended. kFailed: etcd permanently refuses the requests, for example
+  // because of permissions.
   Status AwaitLeadership();
 
   // These may be called by any thread:

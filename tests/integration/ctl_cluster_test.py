@@ -1,10 +1,13 @@
 """fairlockctl cluster, and the tools of fairlockd for the log of a fleet in etcd."""
 
+import base64
+import json
 import shutil
 import subprocess
 import tempfile
 import time
 import unittest
+import urllib.request
 
 import own_server
 from fairlockctl import DONE, REFUSED, WRONG_USE, Fairlockctl
@@ -12,6 +15,7 @@ from kept_server import KeptServer
 from own_fleet import Fleet
 
 SECONDS_MAX = 60
+IMPORTS_MAX = 5
 
 
 class WithoutFleet(unittest.TestCase):
@@ -55,11 +59,11 @@ class DataTools(unittest.TestCase):
         return subprocess.run([own_server.PROGRAM, "--config", self.config, *words],
                               capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
 
-    def folder_with_locks(self):
+    def folder_with_locks(self, meta="small"):
         """Returns the data folder of a stopped server, and its tokens."""
         server = self.enterContext(KeptServer())
         with server.connect() as client:
-            tokens = {f"key{i}": client.ask("LOCK", f"key{i}", "owner", "PX", 600_000)
+            tokens = {f"key{i}": client.ask("LOCK", f"key{i}", "owner", "PX", 600_000, "META", meta)
                       for i in range(2000)}
             self.assertEqual(client.ask("LOCK", "key0", "next", "KEEP", "1m"), None)
             self.assertEqual(client.ask("LIMIT", "SET", "api:*", "3"), "OK")
@@ -86,6 +90,45 @@ class DataTools(unittest.TestCase):
         done = self.ctl.run("cluster", "import", str(folder), "--config", str(self.config))
         self.assertEqual(done.returncode, REFUSED)
         self.assertIn("was already started", done.stderr)
+
+    def interrupt_import(self, folder):
+        """Kills an import between its first and its last write."""
+        for _ in range(IMPORTS_MAX):
+            importing = subprocess.Popen([own_server.PROGRAM, "--config", self.config, "--import",
+                                          folder])
+            while importing.poll() is None and not self.has_frame():
+                time.sleep(0.001)
+            importing.kill()
+            if importing.wait(SECONDS_MAX) != 0:
+                return
+            self.etcdctl("del", "--prefix", "/fairlock/main/")
+        self.fail(f"an import was too quick to be interrupted, {IMPORTS_MAX} times")
+
+    def has_frame(self):
+        """Asks etcd's JSON API, which is quicker than starting etcdctl."""
+        key = base64.b64encode(b"/fairlock/main/p/00/f/0000000000000001").decode()
+        endpoint = self.fleet.endpoints.split(",", 1)[0]
+        request = urllib.request.Request(f"http://{endpoint}/v3/kv/range",
+                                         json.dumps({"key": key}).encode(), method="POST")
+        with urllib.request.urlopen(request, timeout=10) as reply:
+            return "kvs" in json.loads(reply.read())
+
+    def test_an_interrupted_import_is_refused_until_it_is_run_again(self):
+        folder, tokens = self.folder_with_locks(meta="m" * 4000)
+        self.interrupt_import(folder)
+        node = self.fleet.nodes[0]
+        node.start()
+        self.assertEqual(node.process.wait(SECONDS_MAX), 1)
+        refusal = "an import into this fleet has not ended, or was interrupted"
+        self.assertIn(refusal, node.log.read_text())
+        report = self.fairlockd("--check-data")
+        self.assertEqual(report.returncode, 1)
+        self.assertIn(refusal, report.stderr)
+        self.ctl.text("cluster", "import", str(folder), "--config", str(self.config))
+        with self.start_nodes().connect() as client:
+            for key in ("key0", "key999", "key1999"):
+                self.assertEqual(client.ask("CHECK", key, tokens[key]), 1)
+            self.assertEqual(client.ask("POSITION", "key0", "next"), 1)
 
     def test_an_imported_copy_raises_the_tokens(self):
         folder, tokens = self.folder_with_locks()

@@ -53,6 +53,7 @@ std::shared_ptr<Request> Client::Choose() {
     request->command = Command::kLock;
     request->key = to_ask_again_->key;
     request->waits = to_ask_again_->waits;
+    request->notifies = to_ask_again_->notifies;
     return request;
   }
   if (holds_.empty() || Percent(15)) {
@@ -80,9 +81,10 @@ std::shared_ptr<Request> Client::Choose() {
 void Client::ChooseLock(Request& request) {
   request.command = Command::kLock;
   request.waits = holds_.empty() && Percent(70);
+  request.notifies = !request.waits && options_.notifies && Percent(50);
   if (!Percent(5)) return;
   request.command = Command::kUnlock;
-  request.waits = false;
+  request.waits = request.notifies = false;
 }
 
 void Client::ChooseRead(Request& request) {

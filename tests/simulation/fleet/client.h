@@ -19,8 +19,9 @@ struct ClientOptions {
   int owners = 0;
   int keys = 0;
   int nodes = 0;
-  TimeUs lease = 0;  // of each of its locks
-  TimeUs think = 0;  // the maximum pause between two requests
+  TimeUs lease = 0;       // of each of its locks
+  TimeUs think = 0;       // the maximum pause between two requests
+  bool notifies = false;  // whether some of its requests have NOTIFY
 };
 
 // What a client needs from its surroundings.

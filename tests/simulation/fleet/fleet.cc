@@ -61,6 +61,7 @@ class Fleet {
   ClientWorld world_;
   std::vector<Node> nodes_;
   std::vector<std::unique_ptr<Client>> clients_;
+  std::vector<std::unique_ptr<Listener>> listeners_;
   std::vector<std::pair<std::weak_ptr<Link>, fleet::Run*>> open_links_;
   FleetReport report_;
   std::uint64_t requests_ = 0;
@@ -92,6 +93,7 @@ Fleet::Fleet(const Setting& setting, bool has_history)
   StoreSizes::frame_bytes_max = setting.frame_bytes_max;
   StoreSizes::compact_every = setting.compact_every;
   StoreSizes::batch_bytes_max = setting.batch_bytes_max;
+  StoreSizes::kept_bytes_max = setting.kept_bytes_max;
   network_.set_faults(setting.network);
   for (int number = 0; number < setting.nodes; ++number) {
     nodes_.push_back({.number = number,
@@ -201,9 +203,14 @@ void Fleet::StartClients() {
                                                .keys = setting_.keys,
                                                .nodes = setting_.nodes,
                                                .lease = random_.Between(1'500 * kMs, 8 * kSecond),
-                                               .think = setting_.think},
+                                               .think = setting_.think,
+                                               .notifies = setting_.listeners > 0},
                                  world_, random_.Next()));
     clients_.back()->Begin();
+  }
+  for (int number = 0; number < setting_.listeners; ++number) {
+    listeners_.push_back(std::make_unique<Listener>(world_, setting_.nodes, random_.Next()));
+    listeners_.back()->Begin();
   }
 }
 
@@ -390,7 +397,10 @@ Setting MakeSetting(std::uint64_t seed) {
                      .very_slow = some(40),
                      .cut_stream = some(20)};
   setting.restore_spares_standbys = !random.OneIn(3);
+  setting.listeners = static_cast<int>(random.Between(0, 2));
   setting.batch_bytes_max = static_cast<std::uint64_t>(random.Between(200, 4 << 10));
+  setting.kept_bytes_max =
+      static_cast<std::size_t>(random.OneIn(2) ? 64 << 20 : random.Between(0, 400));
   return setting;
 }
 

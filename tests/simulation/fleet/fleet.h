@@ -10,6 +10,7 @@
 #include "tests/simulation/fleet/client.h"
 #include "tests/simulation/fleet/etcd_network.h"
 #include "tests/simulation/fleet/ledger.h"
+#include "tests/simulation/fleet/listener.h"
 #include "tests/simulation/fleet/run.h"
 
 namespace fairlock::fleet {
@@ -25,12 +26,14 @@ struct Setting {
   TimeUs turn = 0;
   TimeUs wall_skew = 0;  // the maximum difference between the nodes' wall clocks
   bool keeps_lines = true;
+  int listeners = 0;
   bool restores_backup = false;
   bool restore_spares_standbys = false;
   std::int64_t etcd_revision = 1;
   std::int64_t compact_every = 0;
   std::size_t frame_bytes_max = 0;
   std::uint64_t batch_bytes_max = 0;
+  std::size_t kept_bytes_max = 0;
   TimeUs trouble_every = 0;
   NetworkFaults network = {};
 };

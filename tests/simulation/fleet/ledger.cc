@@ -68,6 +68,10 @@ void Ledger::SendLock(const std::shared_ptr<Request>& request, Key& key, Owner& 
     if (is_ahead) other.place.later.emplace_back(request->owner, request->sent);
   }
   owner.may_have_held = std::exchange(owner.may_hold, true);
+  if (request->notifies) {
+    owner.place = {};
+    if (owner.notify_since == 0) owner.notify_since = request->sent;
+  }
   if (!request->waits) return;
   owner.place.requests.push_back(request);
 }
@@ -131,8 +135,8 @@ void Ledger::TakeGrant(const Request& request, const Reply& reply, Key& key, Own
   const TimeUs lease_from = is_fresh ? LeaseStart(request, reply) : request.sent;
   if (is_first) {
     if (options_.keeps_lines) CheckPlace(request, token, key, owner);
-    const TimeUs asked =
-        owner.place.requests.empty() ? request.sent : owner.place.requests.front()->sent;
+    TimeUs asked = owner.place.requests.empty() ? request.sent : owner.place.requests.front()->sent;
+    if (owner.notify_since != 0) asked = std::min(asked, owner.notify_since);
     const bool may_be_old = owner.may_have_held && reply.decided == request.decided_at;
     TimeUs decided_from = may_be_old ? asked : reply.decided;
     for (const auto& lock : owner.given_up) {
@@ -143,6 +147,7 @@ void Ledger::TakeGrant(const Request& request, const Reply& reply, Key& key, Own
     owner.tokens.emplace(token, 0);
   }
   owner.place = {};
+  owner.notify_since = 0;
   AddSure(request, key, owner,
           {.token = token,
            .from = reply.decided,
@@ -251,6 +256,7 @@ void Ledger::TakeUnlock(const Request& request, const Reply& reply, Owner& owner
   });
   if (may_come_back) return;
   owner.given_up.clear();
+  owner.notify_since = 0;
   owner.may_hold = false;
   owner.clear_since = reply.left;
   for (auto& [token, released_at] : owner.tokens) {

@@ -79,7 +79,8 @@ class Ledger {
     std::map<Token, TimeUs> tokens = {};  // when each one's release was acknowledged; 0: not yet
     std::vector<std::shared_ptr<Request>> given_up = {};  // LOCKs that may still be executed
     Place place = {};
-    TimeUs sure_until = 0;  // as it was before the UNLOCK in flight
+    TimeUs notify_since = 0;  // when a LOCK with NOTIFY was sent; 0: a reply has shown its grant
+    TimeUs sure_until = 0;    // as it was before the UNLOCK in flight
     TimeUs sure_from = 0;
   };
   struct Grant {

@@ -10,7 +10,8 @@ std::string TextOf(const Request& request) {
   const std::string token = std::to_string(request.token);
   switch (request.command) {
     case Command::kLock:
-      return "LOCK" + key + owner + lease + (request.waits ? " WAIT FOREVER" : "");
+      return "LOCK" + key + owner + lease + (request.waits ? " WAIT FOREVER" : "") +
+             (request.notifies ? " NOTIFY news" : "");
     case Command::kUnlock:
       return "UNLOCK" + key + owner;
     case Command::kRenew:
@@ -23,6 +24,8 @@ std::string TextOf(const Request& request) {
       return "CHECK" + key + " " + token;
     case Command::kPosition:
       return "POSITION" + key + about;
+    case Command::kSubscribe:
+      return "SUBSCRIBE news";
   }
   return {};
 }
@@ -35,6 +38,8 @@ std::string TextOf(const Reply& reply) {
       return "nil";
     case Reply::Kind::kError:
       return "-" + reply.text;
+    case Reply::Kind::kMessage:
+      return reply.text;
   }
   return {};
 }

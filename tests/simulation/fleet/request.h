@@ -12,13 +12,14 @@ namespace fairlock::fleet {
 using Token = std::uint64_t;
 
 enum class Command : std::uint8_t {
-  kLock,        // LOCK key owner PX lease, with or without WAIT FOREVER
+  kLock,        // LOCK key owner PX lease, with or without WAIT FOREVER or NOTIFY news
   kUnlock,      // UNLOCK key owner
   kRenew,       // RENEW key owner PX lease TOKEN token
   kLocked,      // LOCKED key
   kIsLockedBy,  // LOCKED key about
   kCheck,       // CHECK key token, with one of `about`'s tokens
   kPosition,    // POSITION key about
+  kSubscribe,   // SUBSCRIBE news
 };
 
 // Which run of which node executed a request, and when that run had loaded the locks.
@@ -35,6 +36,7 @@ struct Request {
   int key = 0;
   TimeUs lease = 0;
   bool waits = false;
+  bool notifies = false;
   Token token = 0;
   TimeUs sent = 0;
 
@@ -47,7 +49,7 @@ struct Request {
 };
 
 struct Reply {
-  enum class Kind : std::uint8_t { kNumber, kNil, kError };
+  enum class Kind : std::uint8_t { kNumber, kNil, kError, kMessage };
   Kind kind = Kind::kNil;
   std::int64_t number = 0;
   std::string text = {};

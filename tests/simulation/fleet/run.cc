@@ -176,6 +176,7 @@ void Run::TakeLead() {
           .monotonic_ns = [] { return static_cast<std::uint64_t>(Time().now()) * 1000; }},
       parts_.locks.StepAt(BoottimeMs()));
   turn_.state_log = &*state_log_;
+  parts_.notifier.FollowRestore(BoottimeMs());
 }
 
 // Follows the order of net::TurnLoop::RunTurn.

@@ -16,6 +16,12 @@ Reply ReplyOf(const protocol::Reply& parsed) {
     return {.kind = Reply::Kind::kNumber, .number = parsed.integer};
   }
   if (parsed.IsNull()) return {};
+  if (parsed.type == protocol::ReplyType::kArray) {
+    // "subscribe", the channel, the number of subscriptions; or "message", the channel, the message
+    const protocol::Reply& content = parsed.elements.back();
+    return {.kind = Reply::Kind::kMessage,
+            .text = parsed.elements.front().text + " " + content.text};
+  }
   assert(parsed.IsError());
   return {.kind = Reply::Kind::kError, .text = parsed.text};
 }
@@ -80,20 +86,24 @@ void ServerConnection::SendOutput() {
   const std::uint64_t sendable =
       gate_.is_open() ? bytes.size() : gate_.open_up_to() - output.sent();
   if (sendable == 0 || turn_.process.is_dead) return;
-  // A client has one request in flight, so the output is the reply to it.
-  assert(sendable == bytes.size());
+  for (std::string_view rest(bytes.data(), sendable); !rest.empty();) rest = SendFirst(rest);
+  output.CountTaken(sendable);
+  client().NoticeSent(sendable);
+  bytes.erase(0, sendable);
+}
+
+// Sends the first of these replies; returns the others.
+std::string_view ServerConnection::SendFirst(std::string_view replies) {
   protocol::ReplyParser parser;
   protocol::Reply parsed;
   std::size_t consumed = 0;
-  const protocol::ReplyStatus status = parser.Parse(bytes, parsed, consumed);
-  assert(status == protocol::ReplyStatus::kReply && consumed == bytes.size());
+  const protocol::ReplyStatus status = parser.Parse(replies, parsed, consumed);
+  assert(status == protocol::ReplyStatus::kReply);
   Reply reply = ReplyOf(parsed);
   reply.decided = decided_at_;
   reply.left = Time().now();
   turn_.network.SendReply(link_, reply);
-  output.CountTaken(bytes.size());
-  client().NoticeSent(bytes.size());
-  bytes.clear();
+  return replies.substr(consumed);
 }
 
 void ServerConnection::Close() {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "server/command/execution/request_pipeline.h"
 #include "server/command/server_parts.h"
@@ -51,6 +52,7 @@ class ServerConnection final : private command::Transport {
   bool IsWaitingOrUntold();
   void HoldBackOutput();
   void SendOutput();
+  std::string_view SendFirst(std::string_view replies);
   void TellDecision();
 
   Turn& turn_;

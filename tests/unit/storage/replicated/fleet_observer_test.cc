@@ -1,27 +1,25 @@
 #include "storage/replicated/fleet_observer.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "storage/replicated/node_record.h"
 #include "tests/unit/storage/etcd/etcd_server.h"
+#include "tests/unit/storage/etcd/etcd_test_support.h"
+#include "tests/unit/storage/replicated/replicated_test_support.h"
 
 namespace fairlock::storage::replicated {
 namespace {
-
-using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""s;
-
-TimeMs SteadyMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 NodeRecord RecordOf(const std::string& name, const std::string& address) {
   return {.name = name,
@@ -37,12 +35,17 @@ NodeRecord RecordOf(const std::string& name, const std::string& address) {
 // A node that does nothing but describe itself.
 class Node {
  public:
-  Node(const etcd::EtcdServer& server, NodeRecord record) : record_(std::move(record)) {
-    auto observer = FleetObserver::Start({.etcd = server.options(),
+  Node(const etcd::EtcdServer& server, NodeRecord record)
+      : Node(server.options(), std::move(record)) {}
+  Node(const etcd::EtcdOptions& options, NodeRecord record,
+       std::chrono::milliseconds call_timeout = 2s)
+      : record_(std::move(record)) {
+    auto observer = FleetObserver::Start({.etcd = options,
                                           .prefix = "/fairlock/t/",
                                           .lease_ttl = 2s,
                                           .round = 50ms,
-                                          .now_ms = SteadyMs,
+                                          .call_timeout = call_timeout,
+                                          .now_ms = NowMs,
                                           .describe = [this] { return Record(); },
                                           .on_view = [this] { ++rounds_; }});
     EXPECT_TRUE(observer.ok()) << observer.status().message();
@@ -120,7 +123,7 @@ TEST(FleetObserver, NodesSeeEachOtherAndTheMembersOfEtcd) {
   EXPECT_EQ(view.nodes[1], b->Record());
   EXPECT_EQ(view.error, "");
   EXPECT_EQ(view.refusal, "");
-  EXPECT_LE(view.read_at, SteadyMs());
+  EXPECT_LE(view.read_at, NowMs());
 
   view = a.Await([](const FleetView& one) { return one.etcd.size() == 3; });
   EXPECT_EQ(std::ranges::count_if(view.etcd, &MemberState::is_leader), 1);
@@ -185,6 +188,84 @@ TEST(FleetObserver, ANodeThatWasKilledIsNotInItsOwnWay) {
            view.nodes[1].address == "h2:1";
   });
   EXPECT_EQ(b.View().refusal, "");
+}
+
+// The record as it is in etcd now; none: there is none.
+std::optional<NodeRecord> Find(etcd::EtcdClient& client, const std::string& name) {
+  const auto answer = client.Range({.key = "/fairlock/t/n/" + name, .range_end = {}}, 5s);
+  EXPECT_EQ(answer.outcome, etcd::Outcome::kDone) << answer.message;
+  if (answer.found.empty()) return std::nullopt;
+  return DecodeNode(name, answer.found.front().value).value();
+}
+
+void Put(etcd::EtcdClient& client, const NodeRecord& record) {
+  etcd::Set(client, "/fairlock/t/n/" + record.name, EncodeNode(record));
+}
+
+TEST(FleetObserver, ARecordThatIsGoneIsWrittenAgain) {
+  const etcd::EtcdServer server;
+  const auto client = etcd::ClientOf(server.options());
+  const Node a(server, RecordOf("a", "h1:1"));
+  a.AwaitNodes(1);
+  server.Ctl({"del", "/fairlock/t/n/a"});
+  EXPECT_TRUE(Becomes([&] { return Find(*client, "a").has_value(); }));
+}
+
+// While the lease of a node had run out, a second node has taken its name.
+TEST(FleetObserver, OfTwoNodesOfOneNameTheLaterOneIsRefused) {
+  const etcd::EtcdServer server;
+  const auto client = etcd::ClientOf(server.options());
+  const Node first(server, RecordOf("a", "h1:1"));
+  first.AwaitNodes(1);
+  NodeRecord second = RecordOf("a", "h2:1");
+  second.started_unix_ms = first.View().nodes[0].started_unix_ms + 1;
+  Put(*client, second);
+  EXPECT_TRUE(Becomes([&] { return Find(*client, "a")->address == "h1:1"; }));
+  EXPECT_EQ(first.View().refusal, "");
+  second.started_unix_ms -= 2;
+  Put(*client, second);
+  const FleetView view = first.Await([](const FleetView& one) { return !one.refusal.empty(); });
+  EXPECT_EQ(view.refusal, "another node named a runs at h2:1; give each node its own cluster_node");
+  EXPECT_EQ(Find(*client, "a")->address, "h2:1");
+}
+
+// A member that accepts connections and answers nothing.
+class SilentMember {
+ public:
+  SilentMember() : port_(etcd::FreePort()), listening_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in where{};
+    where.sin_family = AF_INET;
+    where.sin_port = htons(static_cast<std::uint16_t>(port_));
+    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::bind(listening_, reinterpret_cast<sockaddr*>(&where), sizeof(where)), 0);
+    EXPECT_EQ(::listen(listening_, 16), 0);
+  }
+  SilentMember(const SilentMember&) = delete;
+  SilentMember& operator=(const SilentMember&) = delete;
+  ~SilentMember() { ::close(listening_); }
+
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  const int port_;
+  const int listening_;
+};
+
+TEST(FleetObserver, MembersThatDoNotAnswerDoNotEndTheLease) {
+  const etcd::EtcdServer server;
+  const auto client = etcd::ClientOf(server.options());
+  etcd::EtcdOptions options = server.options();
+  const SilentMember silent[4];
+  for (const SilentMember& member : silent) {
+    options.endpoints.push_back(options.endpoints.front());
+    options.endpoints.back().address = member.address();
+  }
+  const Node a(options, RecordOf("a", "h1:1"), 1s);
+  ASSERT_TRUE(Becomes([&] { return Find(*client, "a").has_value(); }));
+  a.Await([&](const FleetView& view) {
+    EXPECT_TRUE(Find(*client, "a").has_value());
+    return view.etcd.size() == 5;
+  });
 }
 
 TEST(FleetObserver, AFleetOfAnotherKindIsRefused) {

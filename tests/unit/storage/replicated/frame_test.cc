@@ -115,5 +115,19 @@ TEST(ReplicatedFrame, RandomGroupsNeverCrashTheReader) {
   }
 }
 
+TEST(ReplicatedFrame, AGroupThatIsTooLongIsDamage) {
+  const std::vector<std::string> frames = FramesOf(std::string(100, 'x'), 46);
+  ASSERT_EQ(frames.size(), 3U);
+  GroupReader exact(100);
+  for (const std::string& frame : frames) EXPECT_TRUE(exact.Add(frame, "frame 7").ok());
+  EXPECT_TRUE(exact.is_complete());
+  GroupReader reader(99);
+  EXPECT_TRUE(reader.Add(frames[0], "frame 7").ok());
+  EXPECT_TRUE(reader.Add(frames[1], "frame 8").ok());
+  const Status status = reader.Add(frames[2], "frame 9");
+  EXPECT_EQ(status.code(), StatusCode::kDamaged);
+  EXPECT_EQ(status.message(), "frame 9: its group is longer than 99 bytes");
+}
+
 }  // namespace
 }  // namespace fairlock::storage::replicated

@@ -99,6 +99,17 @@ TEST_F(FrameWriterTest, OfTwoThatTakeOverOneWins) {
   EXPECT_EQ(other.other(), etcd_.Beat());
 }
 
+TEST_F(FrameWriterTest, AnImportIsMarkedUntilItHandsOver) {
+  FrameWriter writer = NewWriter("a");
+  writer.TakeOver({}, 0, Beat::State::kImporting);
+  EXPECT_EQ(writer.Take(etcd_.Execute(writer.txn())), Progress::kCommitted);
+  EXPECT_EQ(etcd_.Beat().beat.state, Beat::State::kImporting);
+  EXPECT_EQ(writer.Take(etcd_.Execute(writer.Write({.frames = {"one"}}))), Progress::kCommitted);
+  EXPECT_EQ(etcd_.Beat().beat.state, Beat::State::kImporting);
+  EXPECT_EQ(writer.Take(etcd_.Execute(writer.Write({.hands_over = true}))), Progress::kCommitted);
+  EXPECT_EQ(etcd_.Beat().beat.state, Beat::State::kHandedOver);
+}
+
 TEST_F(FrameWriterTest, FramesAreNumberedAcrossTakeOvers) {
   FrameWriter first = Leader();
   EXPECT_EQ(first.Take(etcd_.Execute(first.Write({.frames = {"one"}}))), Progress::kCommitted);

@@ -109,6 +109,19 @@ TEST_F(LeadershipTest, ANewFleetIsTakenByRank) {
   EXPECT_EQ(standby_.Next(50), Action::kTakeOver);
 }
 
+TEST_F(LeadershipTest, AnImportIsNotTakenOver) {
+  SeenBeat seen = BeatAt(1, 1);
+  seen.beat.state = Beat::State::kImporting;
+  standby_.SeeBeat(seen, 0);
+  standby_.LeaderRefused(10);
+  EXPECT_EQ(standby_.Next(1'000'000), Action::kWait);
+  EXPECT_EQ(standby_.Deadline(10), kNever);
+  seen = BeatAt(1, 2);
+  seen.beat.state = Beat::State::kHandedOver;
+  standby_.SeeBeat(seen, 1'000'000);
+  EXPECT_EQ(standby_.Next(1'000'050), Action::kTakeOver);
+}
+
 TEST_F(LeadershipTest, ARegisterThatWentBackStopsTheTakeOver) {
   See(4, 100, 0);
   See(4, 99, 100);

@@ -4,13 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "tests/unit/storage/etcd/etcd_server.h"
@@ -20,27 +18,9 @@
 namespace fairlock::storage::replicated {
 namespace {
 
-using std::chrono::steady_clock;
-
 const PartitionKeys& KeysOfTest() {
   static const PartitionKeys keys("/fairlock/t/p/00/");
   return keys;
-}
-
-TimeMs NowMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             steady_clock::now().time_since_epoch())
-      .count();
-}
-
-template <typename Condition>
-bool Becomes(Condition condition) {
-  const auto end = steady_clock::now() + 20s;
-  while (!condition()) {
-    if (steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(5ms);
-  }
-  return true;
 }
 
 // A tail together with its rows.

@@ -121,6 +121,17 @@ TEST_F(ReplicatedStoreTest, ABatchThatIsLargerThanAFrameIsCut) {
   EXPECT_EQ(Reload().size(), 3U);
 }
 
+TEST_F(ReplicatedStoreTest, AnAppendThatNoNodeWouldReadIsNotWritten) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a",
+                {.frame_bytes_max = 500, .group_bytes_max = 1'000, .compact_every = 0});
+  Writing writing(leader.store(), leader.Load(rows));
+  writing.Write(1, 2'000);
+  writing.journal().Stop();
+  EXPECT_EQ(writing.journal().failure().code(), StatusCode::kFailed);
+  EXPECT_EQ(FramesIn(etcd_), 0U);
+}
+
 TEST_F(ReplicatedStoreTest, FramesOfAGroupThatIsNotCompleteAreDropped) {
   RowTable rows;
   Leader leader(etcd_.options(), "a");

@@ -7,18 +7,37 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "storage/etcd/etcd_client.h"
 #include "storage/log/journal.h"
 #include "storage/log/load_log.h"
 #include "storage/records/rows.h"
+#include "storage/replicated/leadership.h"
 #include "storage/replicated/replicated_store.h"
 
 namespace fairlock::storage::replicated {
 
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
+
+inline TimeMs NowMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// Whether the condition is met within some seconds.
+template <typename Condition>
+bool Becomes(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + 20s;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(5ms);
+  }
+  return true;
+}
 
 inline constexpr LogId kLogId = {'t', 'e', 's', 't'};
 
