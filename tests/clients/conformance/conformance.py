@@ -36,8 +36,9 @@ from report import Report
 class Stage:
     """One server, and the drivers that are connected to it."""
 
-    def __init__(self, server, logs):
+    def __init__(self, server, logs, patience):
         self.server = server
+        self.patience = patience
         self.logs = logs
         self.drivers = {}  # {(language, participant, read time-out, whether it has a link)}
 
@@ -65,7 +66,7 @@ class Stage:
         """Returns what went wrong, or None."""
         drivers = {name: self.driver(language, name, case) for name, language in cast.items()}
         try:
-            Play(case, run, self.server, drivers).run()
+            Play(case, run, self.server, drivers, self.patience).run()
         except (Failed, Unsupported):
             self.forget(list(drivers.values()))
             raise
@@ -107,7 +108,7 @@ def run(arguments):
             with servers.ALL[name]() as server:
                 folder = pathlib.Path(logs) / name
                 folder.mkdir()
-                stage = Stage(server, folder)
+                stage = Stage(server, folder, arguments.patience)
                 try:
                     for number, case in chosen:
                         run_case(stage, case, number, arguments, report)
@@ -129,12 +130,14 @@ def parsed(words):
     parser.add_argument("--rotations", choices=["one", "all"], default="one",
                         help="run each case once, or once for each language in each part "
                              "(default: one)")
+    parser.add_argument("--patience", type=float, default=40, metavar="SECONDS",
+                        help="for everything that must happen (default: 40)")
     parser.add_argument("--cases", nargs="+", metavar="CASE", help="by default, all")
     arguments = parser.parse_args(words)
     known = languages.existing()
     for text in arguments.driver:
         name, _, command = text.partition("=")
-        known[name] = languages.Language(name, tuple(shlex.split(command)))
+        known[name] = languages.make(name, tuple(shlex.split(command)))
     unknown = set(arguments.languages or ()) - set(known)
     if unknown:
         parser.error(f"no driver for {', '.join(sorted(unknown))}")

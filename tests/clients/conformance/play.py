@@ -5,11 +5,10 @@ import time
 import case_file
 from driver import Ended
 
-REPLY_SECONDS_MAX = 40
-EVENT_SECONDS_MAX = 20
 WAITS_SECONDS = 0.05
 POLL_SECONDS = 0.01
 OTHER = "other"  # an owner that is no driver
+FREE = (0, [])
 
 
 class Failed(Exception):
@@ -23,11 +22,12 @@ class Unsupported(Exception):
 class Play:
     """One run of a case."""
 
-    def __init__(self, case, run, server, drivers):
+    def __init__(self, case, run, server, drivers, patience):
         self.case = case
         self.run_number = run
         self.server = server
         self.drivers = drivers      # {participant: Driver}
+        self.patience = patience    # seconds, for whatever must happen
         self.pending = {}           # {label: (participant, number)}
         self.newest_token = 0
 
@@ -80,10 +80,9 @@ class Play:
 
     def await_reply(self, participant, number):
         driver = self.drivers[participant]
-        fields = driver.reply(number, REPLY_SECONDS_MAX)
+        fields = driver.reply(number, self.patience)
         if fields is None:
-            raise Failed(f"{participant} ({driver.language}) gave no reply in "
-                         f"{REPLY_SECONDS_MAX} s")
+            raise Failed(f"{participant} ({driver.language}) gave no reply")
         if fields.get("error") == "Unsupported":
             raise Unsupported(str(driver.language))
         return fields
@@ -91,6 +90,8 @@ class Play:
     def expect(self, fields, step):
         if "raw" in fields:
             fields["ratio"] = fields["library"] / fields["raw"]
+            ratio_min = self.drivers[step.actor].language.ratio_min
+            fields["fast_enough"] = fields["ratio"] >= ratio_min
         words = step.expected
         if words is None:
             words = [] if "error" not in fields else ["no", "error"]
@@ -128,7 +129,7 @@ class Play:
         time.sleep(float(step.words[0]))
 
     def until(self, condition, state):
-        end = time.monotonic() + EVENT_SECONDS_MAX
+        end = time.monotonic() + self.patience
         while not condition():
             if time.monotonic() > end:
                 raise Failed(f"still {state()}")
@@ -137,6 +138,9 @@ class Play:
     def waiters(self, key):
         """Owners that wait, and the owners of places that are kept for them."""
         return [place[place.index(b"owner") + 1] for place in self.server.ask("QUEUE", key)]
+
+    def state(self, key):
+        return self.server.ask("LOCKED", key), self.waiters(key)
 
     def on_waiters(self, step):
         """waiters K N: waits until so many are in the queue."""
@@ -147,8 +151,7 @@ class Play:
         """free K: waits until there is neither a hold nor a place."""
         for word in step.words:
             key = self.key(word)
-            state = lambda key=key: (self.server.ask("LOCKED", key), self.waiters(key))  # noqa: E731
-            self.until(lambda state=state: state() == (0, []), state)
+            self.until(lambda key=key: self.state(key) == FREE, lambda key=key: self.state(key))
 
     def on_held(self, step):
         if self.server.ask("LOCKED", self.key(step.words[0])) == 0:
@@ -195,7 +198,7 @@ class Play:
     def on_lost(self, step):
         """a lost H: waits for the event, which must come only once."""
         driver, hold = self.drivers[step.actor], self.hold(step.words[0])
-        seconds = step.options.get("within", EVENT_SECONDS_MAX)
+        seconds = step.options.get("within", self.patience)
         count = driver.await_event("lost", hold, seconds)
         if count != 1:
             raise Failed(f"the event came {count} times in {seconds} s")
@@ -237,9 +240,8 @@ class Play:
             self.await_reply(participant, released)
         elif fields["error"] != "Cancelled":
             raise Failed(f"not Cancelled: {fields}")
-        left = (self.server.ask("LOCKED", key), self.waiters(key))
-        if left != (0, []):
-            raise Failed(f"left behind {left} after {fields}")
+        if self.state(key) != FREE:
+            raise Failed(f"left behind {self.state(key)} after {fields}")
 
 
 # Of a participant, but no operation of its driver.

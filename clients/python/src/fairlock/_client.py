@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Protocol
 
+import redis
+
 
 class Client(Protocol):
     """A redis.Redis, or what Sentinel.master_for() returns."""
@@ -33,6 +35,8 @@ def _is_asyncio(client: object) -> bool:
 
 def require(client: object) -> None:
     """Raises TypeError for clients of other kinds. Only those of Redis Cluster have no pool."""
+    if isinstance(client, redis.Redis):
+        return  # the usual case, which must not take long
     if _is_asyncio(client) or not hasattr(client, "connection_pool"):
         raise TypeError(f"expected a redis.Redis, got {_name(client)}")
 

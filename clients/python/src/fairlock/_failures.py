@@ -33,7 +33,7 @@ def _is_about_certificates(error: BaseException) -> bool:
     return isinstance(error.__cause__ or error.__context__, ssl.SSLCertVerificationError)
 
 
-def translated(error: redis.RedisError) -> Exception:
+def translated(error: Exception) -> Exception:
     """The exception of this library for an error reply, or the error itself."""
     word, _, text = str(error).partition(" ")
     if word == "DEADLOCK":
