@@ -88,6 +88,16 @@ class Options(AsyncCase):
         with self.assertRaisesRegex(TypeError, "expected a redis.Redis"):
             fairlock.lock(self.client(), "k").acquire()
 
+    async def test_a_cluster_client_is_refused(self):
+        cluster = redis.asyncio.RedisCluster(host="127.0.0.1", port=self.server.port)
+        expected = "expected a redis.asyncio.Redis, got .*RedisCluster"
+        with self.assertRaisesRegex(TypeError, expected):
+            await fairlock.aio.lock(cluster, "k").acquire()
+        with self.assertRaisesRegex(TypeError, expected):
+            fairlock.aio.Channel(cluster)
+        with self.assertRaisesRegex(TypeError, "expected a redis.Redis, got .*RedisCluster"):
+            fairlock.lock(cluster, "k").acquire()
+
     async def test_redis_is_not_fairlock(self):
         with Redis() as server:
             client = redis.asyncio.Redis(host="127.0.0.1", port=server.port)

@@ -189,8 +189,10 @@ class OtherServers(unittest.TestCase):
         self.assertGreaterEqual(time.monotonic() - begin, 0.3)
 
     def test_a_cluster_client_is_refused(self):
-        with self.assertRaisesRegex(TypeError, "expected a redis.Redis"):
-            fairlock.lock(object(), "k").acquire()
+        cluster = redis.RedisCluster.__new__(redis.RedisCluster)  # needs a cluster to connect to
+        for take in (fairlock.lock(cluster, "k").acquire, lambda: fairlock.Channel(cluster)):
+            with self.assertRaisesRegex(TypeError, "expected a redis.Redis, got .*RedisCluster"):
+                take()
 
 
 if __name__ == "__main__":

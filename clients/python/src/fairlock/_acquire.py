@@ -79,8 +79,15 @@ class Acquisition:
         wait = self._left()
         if wait is not None and self._wait:
             wait = max(wait, _WAIT_SECONDS_MIN)
-        answer: Answer = yield Ask(self._terms.lock(self._owner, wait, self._channel),
+        # A token is parsed in less time than a map. A wait seldom ends without one.
+        explains = (wait == 0 or self._channel is not None
+                    or self._terms.max_waiters is not None)
+        answer: Answer = yield Ask(self._terms.lock(self._owner, wait, self._channel, explains),
                                    self._patience())
+        if not explains:
+            if answer.reply is None:
+                return (yield from self._ask_why())
+            return (yield from self._confirm(answer.reply, answer.sent_at))
         explanation = Explanation.parse(answer.reply)
         if explanation.status == "queued" and self._channel is not None:
             return (yield from self._listen(answer.sent_at))
@@ -118,7 +125,7 @@ class Acquisition:
                 raise WaitEnded(f"{message.event}: another request ended this wait")
 
     def _ask_why(self) -> Flow[Grant]:
-        """Asks once more, without waiting: the message about a time-out names no holders."""
+        """Asks once more, without waiting: neither nil nor a message names the holders."""
         answer: Answer = yield Ask(self._terms.lock(self._owner, 0), _GRACE_SECONDS)
         explanation = Explanation.parse(answer.reply)
         if explanation.token is None:

@@ -9,7 +9,7 @@ from typing import Any, ContextManager
 
 import redis
 
-from ._client import Client
+from ._client import Client, require
 from ._failures import pauses
 from ._listeners import Listener, Listeners
 from ._replies import Message
@@ -28,6 +28,7 @@ class Channel:
     """
 
     def __init__(self, client: Client) -> None:
+        require(client)
         #: The name of the channel on the server.
         self.name = f"fairlock:{make_owner()}"
         self._process = os.getpid()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Protocol
+
+import redis
 
 
 class Client(Protocol):
@@ -24,3 +27,25 @@ class AsyncClient(Protocol):
 
     async def execute_command(self, *arguments: Any, **options: Any) -> Any:
         """Sends a command, and returns its reply."""
+
+
+def _is_asyncio(client: object) -> bool:
+    return asyncio.iscoroutinefunction(getattr(client, "execute_command", None))
+
+
+def require(client: object) -> None:
+    """Raises TypeError for clients of other kinds. Only those of Redis Cluster have no pool."""
+    if isinstance(client, redis.Redis):
+        return  # the usual case, which must not take long
+    if _is_asyncio(client) or not hasattr(client, "connection_pool"):
+        raise TypeError(f"expected a redis.Redis, got {_name(client)}")
+
+
+def require_async(client: object) -> None:
+    """The same, for asyncio."""
+    if not _is_asyncio(client) or not hasattr(client, "connection_pool"):
+        raise TypeError(f"expected a redis.asyncio.Redis, got {_name(client)}")
+
+
+def _name(client: object) -> str:
+    return f"{type(client).__module__}.{type(client).__name__}"

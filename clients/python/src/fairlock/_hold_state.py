@@ -43,6 +43,10 @@ class HoldState:
         """The lease ends no earlier than this, because it counts from a time after `sent_at`."""
         return self._sent_at + self.lease
 
+    def attention_at(self, renews: bool) -> float:
+        """When a third of the lease is left, or when it ends."""
+        return self._sent_at + self.lease * (_RENEW_PART if renews else 1)
+
     @property
     def is_of_this_process(self) -> bool:
         """False in a child that was forked while the parent held the lock."""
@@ -95,14 +99,13 @@ class HoldState:
     def watch(self, renews: bool) -> Flow[bool]:
         """Runs until the hold is over. True if it is lost."""
         while True:
-            part = _RENEW_PART if renews else 1
-            pause = self._sent_at + self.lease * part - now()
+            pause = self.attention_at(renews) - now()
             yield Pause(min(max(0.0, pause), _FOREVER_SECONDS))
             if self.is_over:
                 return False
             if self.lost is not None:
                 return True
-            if renews and now() >= self._sent_at + self.lease * part:
+            if renews and now() >= self.attention_at(renews):
                 yield from self._renew_until_answered()
 
     def _renew_until_answered(self) -> Flow[None]:

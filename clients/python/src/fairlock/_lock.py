@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Callable, Optional
 
 from ._acquire import Acquisition, abandon
+from ._alarms import Alarm, alarms
 from ._channel import Channel
 from ._client import Client
 from ._failures import may_leave_something
@@ -32,14 +33,14 @@ class Hold:
         self._client = client
         self._state = state
         self._channel = channel
+        self._renews = renews
         self._on_lost = on_lost
         self._wake = threading.Event()
+        self._alarm: Alarm | None = None  # until this hold has a thread
+        if renews or on_lost is not None:
+            self._alarm = alarms.at(state.attention_at(renews), self._start_watch)
         if channel is not None:
             channel.follow(state.terms, state.owner, self._hear)
-        if renews or on_lost is not None:
-            # A daemon thread does not keep the process alive, so the lease ends with the process.
-            threading.Thread(target=self._watch, args=(renews,), name="fairlock-renewal",
-                             daemon=True).start()
 
     @property
     def keys(self) -> tuple[Name, ...]:
@@ -71,6 +72,8 @@ class Hold:
         self._state.check()
         self._port().run(self._state.renew(lease))
         self._wake.set()
+        if self._alarm is not None and alarms.cancel(self._alarm):
+            self._alarm = alarms.at(self._state.attention_at(self._renews), self._start_watch)
 
     def release(self) -> bool:
         """Releases the lock; returns whether it was held until now."""
@@ -119,15 +122,23 @@ class Hold:
     def _hear(self, message: Message) -> None:
         if self._state.hear(message):
             self._wake.set()
+            if self._alarm is not None and alarms.cancel(self._alarm):
+                self._start_watch()
 
     def _leave(self) -> None:
         self._wake.set()
+        if self._alarm is not None:
+            alarms.cancel(self._alarm)
         if self._channel is not None:
             self._channel.unfollow(self._state.terms, self._state.owner)
 
-    def _watch(self, renews: bool) -> None:
+    def _start_watch(self) -> None:
+        # A daemon thread does not keep the process alive, so the lease ends with the process.
+        threading.Thread(target=self._watch, name="fairlock-renewal", daemon=True).start()
+
+    def _watch(self) -> None:
         port = Port(self._client, self._channel.gate if self._channel else None, wake=self._wake)
-        if port.run(self._state.watch(renews)) and self._on_lost is not None:
+        if port.run(self._state.watch(self._renews)) and self._on_lost is not None:
             try:
                 self._on_lost(self)
             except Exception:

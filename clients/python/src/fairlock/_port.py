@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import queue
 import threading
 from contextlib import nullcontext
@@ -10,7 +9,7 @@ from typing import Any, ContextManager
 
 import redis
 
-from ._client import Client
+from ._client import Client, require
 from ._replies import Message
 from ._steps import Answer, Ask, Flow, Listen, Outstanding, Result, Step
 from ._terms import now
@@ -24,9 +23,7 @@ class Port:
     def __init__(self, client: Client, gate: ContextManager[Any] | None = None,
                  mailbox: Mailbox[Message] | None = None,
                  wake: threading.Event | None = None) -> None:
-        is_asyncio = asyncio.iscoroutinefunction(getattr(client, "execute_command", None))
-        if is_asyncio or not hasattr(client, "connection_pool"):
-            raise TypeError(f"expected a redis.Redis, got {type(client).__name__}")
+        require(client)
         self._pool = client.connection_pool
         self._gate: ContextManager[Any] = nullcontext() if gate is None else gate
         self._mailbox = mailbox

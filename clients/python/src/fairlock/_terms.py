@@ -62,9 +62,12 @@ class Terms:
             return (command, self.keys[0])
         return (f"M{command}", len(self.keys), *self.keys)
 
-    def lock(self, owner: Name, wait: float | None, channel: str | None = None) -> Command:
-        """LOCK or MLOCK. A wait of None has no end."""
-        words: list[str | bytes | int] = ["PX", _milliseconds(self.lease), "EXPLAIN"]
+    def lock(self, owner: Name, wait: float | None, channel: str | None = None,
+             explains: bool = True) -> Command:
+        """LOCK or MLOCK. A wait of None has no end. The reply is a map, or a token or nil."""
+        words: list[str | bytes | int] = ["PX", _milliseconds(self.lease)]
+        if explains:
+            words.append("EXPLAIN")
         if wait is None:
             words += ["WAIT", "FOREVER"]
         elif wait > 0:

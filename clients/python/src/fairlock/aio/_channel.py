@@ -9,7 +9,7 @@ from typing import Any, AsyncContextManager
 
 import redis
 
-from .._client import AsyncClient
+from .._client import AsyncClient, require_async
 from .._failures import pauses
 from .._listeners import Listener, Listeners
 from .._replies import Message
@@ -28,6 +28,7 @@ class Channel:
     """
 
     def __init__(self, client: AsyncClient) -> None:
+        require_async(client)
         #: The name of the channel on the server.
         self.name = f"fairlock:{make_owner()}"
         self._process = os.getpid()

@@ -8,7 +8,7 @@ from typing import Any, AsyncContextManager, Coroutine, TypeVar
 
 import redis
 
-from .._client import AsyncClient
+from .._client import AsyncClient, require_async
 from .._replies import Message
 from .._steps import Answer, Ask, Flow, Listen, Outstanding, Result, Step
 from .._terms import Command, now
@@ -43,8 +43,7 @@ class Port:
     def __init__(self, client: AsyncClient, gate: AsyncContextManager[Any] | None = None,
                  mailbox: Mailbox[Message] | None = None,
                  wake: asyncio.Event | None = None) -> None:
-        if not asyncio.iscoroutinefunction(getattr(client, "execute_command", None)):
-            raise TypeError(f"expected a redis.asyncio.Redis, got {type(client).__name__}")
+        require_async(client)
         self._client = client
         self._gate: AsyncContextManager[Any] = nullcontext() if gate is None else gate
         self._mailbox = mailbox

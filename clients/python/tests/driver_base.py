@@ -1,0 +1,99 @@
+"""What both conformance drivers share: the lines they read and write, and the options of a lock."""
+
+import json
+import os
+import sys
+import threading
+import time
+
+import fairlock
+
+OPTIONS = ("lease", "wait", "renew", "owner", "shared", "limit", "min_hold", "keep", "label",
+           "meta")
+RATE_SLICES = 10
+_writing = threading.Lock()
+
+
+def write(**fields):
+    """Writes one line."""
+    with _writing:
+        print(json.dumps(fields), flush=True)
+
+
+def client_options():
+    """For redis.Redis.from_url and its twin of asyncio."""
+    options = {"socket_timeout": float(os.environ.get("FAIRLOCK_READ_TIMEOUT", "5"))}
+    if "FAIRLOCK_CA" in os.environ:
+        options["ssl_ca_certs"] = os.environ["FAIRLOCK_CA"]
+    return options
+
+
+def lock_options(request):
+    return {name: request[name] for name in OPTIONS if name in request}
+
+
+def failure(error):
+    """The fields of a reply about this error."""
+    if isinstance(error, fairlock.Denied):
+        why = error.explanation
+        return {"error": "Denied", "text": str(error), "reason": why.reason,
+                "position": why.position, "eta": why.eta,
+                "holders": [holder.owner for holder in why.holders]}
+    name = "Failed"
+    if isinstance(error, fairlock.FairlockError):
+        name = type(error).__name__
+    return {"error": name, "text": f"{type(error).__name__}: {error}"}
+
+
+def fork_and_check(hold):
+    """Returns what check() raises in a child."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            hold.check()
+            name = "held"
+        except fairlock.FairlockError as error:
+            name = type(error).__name__
+        os.write(writing, name.encode())
+        os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with open(reading, "rb") as pipe:
+        return pipe.read().decode()
+
+
+def is_rising(tokens):
+    return all(before < after for before, after in zip(tokens, tokens[1:]))
+
+
+class Rate:
+    """Counts what two loops do in alternate slices of the time, so that both meet the same load."""
+
+    def __init__(self, seconds):
+        self.slice_seconds = seconds / (2 * RATE_SLICES)
+        self.counts = {"library": 0, "raw": 0}
+        self.seconds = {"library": 0.0, "raw": 0.0}
+
+    def slices(self):
+        """The name of each slice, and the time at which it ends."""
+        for _ in range(RATE_SLICES):
+            for name in self.counts:
+                began = time.monotonic()
+                yield name, began + self.slice_seconds
+                self.seconds[name] += time.monotonic() - began
+
+    def result(self):
+        return {name: count / self.seconds[name] for name, count in self.counts.items()}
+
+
+def raw_commands():
+    """LOCK and UNLOCK as an application would send them by itself."""
+    owner = f"raw:{os.getpid()}"
+    return ("LOCK", "rate:raw", owner, "PX", 30000), ("UNLOCK", "rate:raw", owner)
+
+
+def requests():
+    """The requests on stdin."""
+    for line in sys.stdin:
+        yield json.loads(line)

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Runs the same cases with the client libraries of all languages, and prints a table.
+
+    tests/clients/conformance/conformance.py --on plain tls fleet --rotations all
+
+Each case has up to three participants, and each of them is a program in one of the languages, which
+take turns: with all rotations, each language plays each part. README.md describes the cases and the
+drivers. FAIRLOCKD is the server: by default, that of the release build.
+
+The exit status is 0 if every case passed.
+"""
+
+import argparse
+import os
+import pathlib
+import shlex
+import sys
+import tempfile
+import time
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+ROOT = FOLDER.parents[2]
+sys.path.insert(0, str(ROOT / "tests/integration"))
+os.environ.setdefault("FAIRLOCKD", str(ROOT / "build/release/bin/fairlockd"))
+
+# pylint: disable=wrong-import-position
+import case_file
+import languages
+import servers
+from driver import Driver
+from link import Link
+from play import Failed, Play, Unsupported
+from report import Report
+
+
+class Stage:
+    """One server, and the drivers that are connected to it."""
+
+    def __init__(self, server, logs, patience):
+        self.server = server
+        self.patience = patience
+        self.logs = logs
+        self.drivers = {}  # {(language, participant, read time-out, whether it has a link)}
+
+    def close(self):
+        for driver in self.drivers.values():
+            driver.close()
+
+    def driver(self, language, participant, case):
+        """Returns one that runs, or starts one."""
+        key = (language.name, participant, case.read_timeout, case.direct)
+        if key not in self.drivers:
+            link = None if case.direct else Link(self.server.port)
+            environment = self.server.environment(link.port if link else self.server.port)
+            environment["FAIRLOCK_READ_TIMEOUT"] = str(case.read_timeout)
+            log = self.logs / "-".join(map(str, key))
+            self.drivers[key] = Driver(language, environment, log, link)
+        return self.drivers[key]
+
+    def forget(self, drivers):
+        """After a failure, the next case gets new ones."""
+        for key in [key for key, driver in self.drivers.items() if driver in drivers]:
+            self.drivers.pop(key).close()
+
+    def play(self, case, run, cast):
+        """Returns what went wrong, or None."""
+        drivers = {name: self.driver(language, name, case) for name, language in cast.items()}
+        try:
+            Play(case, run, self.server, drivers, self.patience).run()
+        except (Failed, Unsupported):
+            self.forget(list(drivers.values()))
+            raise
+
+
+def casts(case, chosen, number, rotations):
+    """Which language plays which part, in each run of the case."""
+    count = len(chosen)
+    first = range(count) if rotations == "all" else [number % count]
+    return [{name: chosen[(start + place) % count]
+             for place, name in enumerate(case.participants)} for start in first]
+
+
+def run_case(stage, case, number, arguments, report):
+    for run, cast in enumerate(casts(case, arguments.languages, number, arguments.rotations)):
+        began = time.monotonic()
+        problem, is_supported = None, True
+        try:
+            stage.play(case, run, cast)
+        except Unsupported:
+            is_supported = False
+        except Failed as failure:
+            problem = str(failure)
+        report.add(stage.server.name, case, cast, problem, is_supported,
+                   time.monotonic() - began)
+
+
+def run(arguments):
+    report = Report([language.name for language in arguments.languages],
+                    lambda text: print(text, flush=True))
+    cases = case_file.parse((FOLDER / "cases.txt").read_text())
+    with tempfile.TemporaryDirectory(prefix="fairlock-conformance-") as logs:
+        for name in arguments.on:
+            chosen = [(number, case) for number, case in enumerate(cases)
+                      if name in case.environments
+                      and (not arguments.cases or case.name in arguments.cases)]
+            if not chosen:
+                continue
+            with servers.ALL[name]() as server:
+                folder = pathlib.Path(logs) / name
+                folder.mkdir()
+                stage = Stage(server, folder, arguments.patience)
+                try:
+                    for number, case in chosen:
+                        run_case(stage, case, number, arguments, report)
+                finally:
+                    stage.close()
+    return report
+
+
+def parsed(words):
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--on", nargs="+", choices=list(servers.ALL), default=["plain", "redis"],
+                        metavar="SERVER", help="of " + ", ".join(servers.ALL)
+                        + " (default: plain redis)")
+    parser.add_argument("--languages", nargs="+", metavar="LANGUAGE",
+                        help="by default, all whose driver exists")
+    parser.add_argument("--driver", action="append", default=[], metavar="LANGUAGE=COMMAND",
+                        help="another driver, or another one for this language")
+    parser.add_argument("--rotations", choices=["one", "all"], default="one",
+                        help="run each case once, or once for each language in each part "
+                             "(default: one)")
+    parser.add_argument("--patience", type=float, default=40, metavar="SECONDS",
+                        help="for everything that must happen (default: 40)")
+    parser.add_argument("--cases", nargs="+", metavar="CASE", help="by default, all")
+    arguments = parser.parse_args(words)
+    known = languages.existing()
+    for text in arguments.driver:
+        name, _, command = text.partition("=")
+        known[name] = languages.make(name, tuple(shlex.split(command)))
+    unknown = set(arguments.languages or ()) - set(known)
+    if unknown:
+        parser.error(f"no driver for {', '.join(sorted(unknown))}")
+    arguments.languages = [known[name] for name in arguments.languages or known]
+    return arguments
+
+
+def main(words):
+    report = run(parsed(words))
+    report.print()
+    return 0 if report.is_passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,95 @@
+"""A driver as a child process: requests, replies and events as lines of JSON."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+
+EXIT_SECONDS_MAX = 5
+
+
+class Ended(Exception):
+    """The driver has ended, or does not answer."""
+
+
+class Driver:
+    """One participant of a case."""
+
+    def __init__(self, language, environment, log, link=None):
+        self.language = language
+        self.link = link
+        self.log = log
+        with open(log, "ab") as errors:
+            self.process = subprocess.Popen(
+                language.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+                text=True, env={**os.environ, **environment}, start_new_session=True)
+        self.events = []
+        self._news = threading.Condition()
+        self._replies = {}
+        self._number = 0
+        self._has_ended = False
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def start(self, do, **fields):
+        """Sends a request, and returns its number."""
+        self._number += 1
+        try:
+            self.process.stdin.write(json.dumps({"id": self._number, "do": do, **fields}) + "\n")
+            self.process.stdin.flush()
+        except OSError:
+            raise Ended(f"the driver for {self.language} has ended: {self.errors()}") from None
+        return self._number
+
+    def reply(self, number, seconds):
+        """Waits for a reply; None if there is none in time."""
+        with self._news:
+            self._news.wait_for(lambda: number in self._replies or self._has_ended, seconds)
+            if number not in self._replies and self._has_ended:
+                raise Ended(f"the driver for {self.language} has ended: {self.errors()}")
+            return self._replies.get(number)
+
+    def await_event(self, name, hold, seconds):
+        """Returns how many such events there are, after waiting for the first."""
+        with self._news:
+            self._news.wait_for(lambda: self.count_events(name, hold) > 0, seconds)
+            return self.count_events(name, hold)
+
+    def count_events(self, name, hold):
+        return sum(event["event"] == name and event["hold"] == hold for event in self.events)
+
+    def errors(self):
+        return self.log.read_text(errors="replace")[-2000:]
+
+    def stop(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def close(self):
+        self.resume()
+        try:
+            self.start("exit")
+            self.process.wait(EXIT_SECONDS_MAX)
+        except (Ended, subprocess.TimeoutExpired):
+            self.process.kill()
+            self.process.wait()
+        if self.link is not None:
+            self.link.close()
+
+    def _read(self):
+        for line in self.process.stdout:
+            try:
+                fields = json.loads(line)
+            except ValueError:
+                fields = {"event": "strange", "hold": line}
+            with self._news:
+                if "event" in fields:
+                    self.events.append(fields)
+                else:
+                    self._replies[fields["id"]] = fields
+                self._news.notify_all()
+        with self._news:
+            self._has_ended = True
+            self._news.notify_all()

@@ -1,0 +1,45 @@
+"""How to start the driver of each client library."""
+
+import dataclasses
+import pathlib
+import shutil
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+
+@dataclasses.dataclass(frozen=True)
+class Language:
+    """A name for the tables, and a command."""
+
+    name: str
+    command: tuple
+    # Locks per second, compared with the same loop of raw commands. The clients for Python spend
+    # more time on a command than the server does, so all that the library adds weighs more there.
+    ratio_min: float = 0.8
+
+    def __str__(self):
+        return self.name
+
+
+_PYTHON = "clients/python/tests/conformance_driver.py"
+_RATIOS_MIN = {"python": 0.3, "asyncio": 0.3}
+# {name: (the driver, the words before its path, the words after it)}
+_DRIVERS = {
+    "python": (_PYTHON, ("/usr/bin/python3", "-B"), ()),
+    "asyncio": (_PYTHON, ("/usr/bin/python3", "-B"), ("--asyncio",)),
+    "node": ("clients/node/tests/conformance_driver.mjs", ("node",), ()),
+    "ruby": ("clients/ruby/tests/conformance_driver.rb", ("/usr/bin/ruby",), ()),
+}
+
+
+def existing():
+    """The languages whose driver is in the tree and can be started."""
+    found = {}
+    for name, (path, before, after) in _DRIVERS.items():
+        if (ROOT / path).exists() and shutil.which(before[0]):
+            found[name] = make(name, (*before, str(ROOT / path), *after))
+    return found
+
+
+def make(name, command):
+    return Language(name, command, _RATIOS_MIN.get(name, Language.ratio_min))

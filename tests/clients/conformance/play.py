@@ -1,0 +1,248 @@
+"""Plays one case: performs its steps with a driver for each participant."""
+
+import time
+
+import case_file
+from driver import Ended
+
+WAITS_SECONDS = 0.05
+POLL_SECONDS = 0.01
+OTHER = "other"  # an owner that is no driver
+FREE = (0, [])
+
+
+class Failed(Exception):
+    """What was expected did not happen."""
+
+
+class Unsupported(Exception):
+    """The language of a participant has no such thing."""
+
+
+class Play:
+    """One run of a case."""
+
+    def __init__(self, case, run, server, drivers, patience):
+        self.case = case
+        self.run_number = run
+        self.server = server
+        self.drivers = drivers      # {participant: Driver}
+        self.patience = patience    # seconds, for whatever must happen
+        self.pending = {}           # {label: (participant, number)}
+        self.newest_token = 0
+
+    def run(self):
+        for step in self.case.steps:
+            try:
+                self.perform(step)
+            except (Failed, Ended, AssertionError, OSError) as failure:
+                raise Failed(f"{step}: {failure}") from failure
+
+    def perform(self, step):
+        if step.verb in self.pending and step.actor is None:
+            self.expect(self.await_reply(*self.pending.pop(step.verb)), step)
+        elif step.actor is None:
+            getattr(self, f"on_{step.verb}")(step)
+        elif step.verb in OWN_VERBS:
+            getattr(self, f"on_{step.verb}")(step)
+        else:
+            self.ask_driver(step)
+
+    def ask_driver(self, step):
+        driver = self.drivers[step.actor]
+        number = driver.start(step.verb, **self.fields(step))
+        if step.label:
+            self.pending[step.label] = (step.actor, number)
+        else:
+            self.expect(self.await_reply(step.actor, number), step)
+
+    def key(self, word):
+        return f"{self.case.name}:{self.run_number}:{word}"
+
+    def fields(self, step):
+        """The fields of a request to a driver."""
+        words, fields = list(step.words), dict(step.options)
+        names = {"work": ("key",), "rate": (), "cancel": ("acquire",),
+                 "transfer": ("hold", "to")}.get(step.verb, ("hold", "keys"))
+        fields.update(zip(names, words))
+        if "hold" in fields:
+            fields["hold"] = self.hold(fields["hold"])
+        if "key" in fields:
+            fields["key"] = self.key(fields["key"])
+        if "keys" in fields:
+            fields["keys"] = [self.key(word) for word in fields["keys"].split(",")]
+        if "acquire" in fields:
+            fields["acquire"] = self.pending[fields["acquire"]][1]
+        return fields
+
+    def hold(self, word):
+        return f"{self.case.name}:{self.run_number}:{word}"
+
+    def await_reply(self, participant, number):
+        driver = self.drivers[participant]
+        fields = driver.reply(number, self.patience)
+        if fields is None:
+            raise Failed(f"{participant} ({driver.language}) gave no reply")
+        if fields.get("error") == "Unsupported":
+            raise Unsupported(str(driver.language))
+        return fields
+
+    def expect(self, fields, step):
+        if "raw" in fields:
+            fields["ratio"] = fields["library"] / fields["raw"]
+            ratio_min = self.drivers[step.actor].language.ratio_min
+            fields["fast_enough"] = fields["ratio"] >= ratio_min
+        words = step.expected
+        if words is None:
+            words = [] if "error" not in fields else ["no", "error"]
+        wrong = case_file.mismatch(fields, [word for word in words if word != "same"])
+        token = fields.get("token")
+        if wrong is None and token is not None:
+            wrong = self.judge_token(token, "same" in words)
+        if wrong:
+            raise Failed(f"{wrong}: {fields}")
+
+    def judge_token(self, token, is_same):
+        """Each grant has a greater token than all before, unless the step asks about one."""
+        if is_same:
+            return None if token == self.newest_token else f"not token {self.newest_token}"
+        if token <= self.newest_token:
+            return f"not a greater token than {self.newest_token}"
+        self.newest_token = token
+        return None
+
+    # The verbs that need no driver, or more than one request.
+
+    def on_other(self, step):
+        """other takes K, other releases K: an owner that is no driver."""
+        what, key = step.words
+        if what == "takes":
+            self.newest_token = self.server.ask("LOCK", self.key(key), OTHER, "PX", 600_000)
+        elif self.server.ask("UNLOCK", self.key(key), OTHER) != 1:
+            raise Failed("it did not hold the lock")
+
+    def on_break(self, step):
+        if self.server.ask("BREAK", self.key(step.words[0])) != 1:
+            raise Failed("there was no hold")
+
+    def on_sleep(self, step):
+        time.sleep(float(step.words[0]))
+
+    def until(self, condition, state):
+        end = time.monotonic() + self.patience
+        while not condition():
+            if time.monotonic() > end:
+                raise Failed(f"still {state()}")
+            time.sleep(POLL_SECONDS)
+
+    def waiters(self, key):
+        """Owners that wait, and the owners of places that are kept for them."""
+        return [place[place.index(b"owner") + 1] for place in self.server.ask("QUEUE", key)]
+
+    def state(self, key):
+        return self.server.ask("LOCKED", key), self.waiters(key)
+
+    def on_waiters(self, step):
+        """waiters K N: waits until so many are in the queue."""
+        key, count = self.key(step.words[0]), int(step.words[1])
+        self.until(lambda: len(self.waiters(key)) == count, lambda: self.waiters(key))
+
+    def on_free(self, step):
+        """free K: waits until there is neither a hold nor a place."""
+        for word in step.words:
+            key = self.key(word)
+            self.until(lambda key=key: self.state(key) == FREE, lambda key=key: self.state(key))
+
+    def on_held(self, step):
+        if self.server.ask("LOCKED", self.key(step.words[0])) == 0:
+            raise Failed("it is not held")
+
+    def on_outage(self, step):
+        self.server.outage(step.words[0])
+
+    def on_during(self, step):
+        """during S -> COMMAND=CALLS: what the server executes, and what a participant sends."""
+        def counts():
+            sent = {f"{name}.sent": driver.link.sent for name, driver in self.drivers.items()
+                    if driver.link}
+            return {**self.server.counts(), **sent}
+
+        before = counts()
+        time.sleep(float(step.words[0]))
+        after = counts()
+        grown = {name: after.get(name, 0) - before.get(name, 0)
+                 for name in {*after, *(word.split("=")[0] for word in step.expected)}}
+        wrong = case_file.mismatch(grown, step.expected)
+        if wrong:
+            raise Failed(f"{wrong}: {({name: n for name, n in grown.items() if n})}")
+
+    def on_pending(self, step):
+        """LABEL... have no reply yet."""
+        time.sleep(WAITS_SECONDS)
+        for label in step.words:
+            participant, number = self.pending[label]
+            fields = self.drivers[participant].reply(number, 0)
+            if fields is not None:
+                raise Failed(f"{label} has a reply: {fields}")
+
+    def on_stop(self, step):
+        self.drivers[step.actor].stop()
+
+    def on_continue(self, step):
+        self.drivers[step.actor].resume()
+
+    def on_cut(self, step):
+        if self.drivers[step.actor].link.cut() == 0:
+            raise Failed("there was no connection")
+
+    def on_lost(self, step):
+        """a lost H: waits for the event, which must come only once."""
+        driver, hold = self.drivers[step.actor], self.hold(step.words[0])
+        seconds = step.options.get("within", self.patience)
+        count = driver.await_event("lost", hold, seconds)
+        if count != 1:
+            raise Failed(f"the event came {count} times in {seconds} s")
+
+    def on_keeps(self, step):
+        """a keeps H: no such event has come."""
+        if self.drivers[step.actor].count_events("lost", self.hold(step.words[0])):
+            raise Failed("it was reported as lost")
+
+    def on_cancels(self, step):
+        """a cancels K: many acquisitions, each cancelled a little later than the one before.
+
+        With `taken`, another owner releases the lock at about the time of the cancellation.
+        """
+        driver, key = self.drivers[step.actor], self.key(step.words[0])
+        options = dict(step.options)
+        times, within = options.pop("times"), options.pop("within")
+        is_taken = options.pop("taken", False)
+        for number in range(times):
+            if is_taken:
+                self.server.ask("LOCK", key, OTHER, "PX", 600_000)
+            hold = self.hold(f"cancelled:{number}")
+            asked = driver.start("acquire", hold=hold, keys=[key], wait=20, **options)
+            time.sleep(within / 2)
+            cancel_after = within * (number / times - 0.5)
+            if is_taken and cancel_after >= 0:
+                self.server.ask("UNLOCK", key, OTHER)
+            time.sleep(abs(cancel_after))
+            cancelled = driver.start("cancel", acquire=asked)
+            if is_taken and cancel_after < 0:
+                self.server.ask("UNLOCK", key, OTHER)
+            self.await_reply(step.actor, cancelled)
+            self.end_cancelled(step.actor, asked, hold, key)
+
+    def end_cancelled(self, participant, asked, hold, key):
+        fields = self.await_reply(participant, asked)
+        if "token" in fields:
+            released = self.drivers[participant].start("release", hold=hold)
+            self.await_reply(participant, released)
+        elif fields["error"] != "Cancelled":
+            raise Failed(f"not Cancelled: {fields}")
+        if self.state(key) != FREE:
+            raise Failed(f"left behind {self.state(key)} after {fields}")
+
+
+# Of a participant, but no operation of its driver.
+OWN_VERBS = ("stop", "continue", "cut", "lost", "keeps", "cancels")

@@ -1,0 +1,121 @@
+"""The runner finds what a library does wrong: drivers with one fault each fail the case for it."""
+
+import concurrent.futures
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path.insert(0, str(HERE))
+
+import case_file  # noqa: E402
+
+# {fault: (the case that finds it, the code that replaces a part of the library for Python)}
+FAULTS = {
+    "renewal never": ("renewal", """
+        import fairlock._hold_state as state
+        state._RENEW_PART = 100
+        """),
+    "a late grant is not confirmed": ("late_grant", """
+        import fairlock._acquire as acquire
+        acquire._LATE_PART = 1e9
+        """),
+    "a cancelled wait leaves its place": ("cancelled_place", """
+        import fairlock._lock as lock
+        lock.may_leave_something = lambda error: False
+        """),
+    "a lost connection ends the wait": ("cut_while_waiting", """
+        import fairlock._acquire as acquire
+        acquire.is_temporary = lambda error: False
+        """),
+    "no check of the clock": ("lease_ends", """
+        import fairlock._hold_state as state
+        state.HoldState.deadline = property(lambda self: 1e18)
+        """),
+    "a child believes that it holds": ("forked_child", """
+        import fairlock._hold_state as state
+        state.HoldState.is_of_this_process = True
+        """),
+    "waits poll": ("silent_wait", """
+        import fairlock._acquire as acquire
+        acquire._GRACE_SECONDS = -19.9
+        """),
+}
+
+
+class Runner(unittest.TestCase):
+
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def play(self, case, fault="", patience=40):
+        """Runs a case with Python's driver, with the fault; returns the status and the output."""
+        driver = ROOT / "clients/python/tests/conformance_driver.py"
+        program = self.folder / f"{case}.py"
+        program.write_text(
+            f"import runpy, sys\nsys.path[:0] = ['{driver.parents[1]}/src', '{driver.parent}']\n"
+            f"{textwrap.dedent(fault)}\nrunpy.run_path('{driver}', run_name='__main__')\n")
+        done = subprocess.run(
+            [sys.executable, "-B", str(HERE / "conformance.py"), "--languages", "faulty",
+             "--driver", f"faulty={sys.executable} -B {program}", "--cases", case,
+             "--patience", str(patience)],
+            capture_output=True, text=True, timeout=100, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_faults_of_a_library_are_found(self):
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            played = {fault: pool.submit(self.play, case, code, patience=4)
+                      for fault, (case, code) in FAULTS.items()}
+        for fault, (case, _) in FAULTS.items():
+            with self.subTest(fault):
+                status, output = played[fault].result()
+                self.assertEqual(status, 1, output)
+                self.assertIn(f"FAILED {case} on plain", output)
+
+    def test_a_driver_that_ends_is_reported(self):
+        status, output = self.play("denied", "sys.exit('no such library')")
+        self.assertEqual(status, 1)
+        self.assertIn("the driver for faulty has ended: no such library", output)
+
+    def test_without_the_fault_the_case_passes(self):
+        status, output = self.play("late_grant")
+        self.assertEqual(status, 0, output)
+
+
+class CaseFile(unittest.TestCase):
+
+    def test_a_case(self):
+        (case,) = case_file.parse(
+            "# About it.\ncase name\nshows What\nshows it shows.\non plain fleet\n"
+            "  w: a acquire h k,l wait=null owner=job:1 -> granted owner=job:1\n  w -> ok\n")
+        self.assertEqual((case.name, case.shows, case.environments, case.participants),
+                         ("name", "What it shows.", ("plain", "fleet"), ["a"]))
+        step = case.steps[0]
+        self.assertEqual((step.label, step.actor, step.verb, step.words, step.options),
+                         ("w", "a", "acquire", ["h", "k,l"], {"wait": None, "owner": "job:1"}))
+        self.assertEqual(step.expected, ["granted", "owner=job:1"])
+
+    def test_lines_that_mean_nothing(self):
+        for text in ("case x\nshow it\n", "  a acquire h k\n", "case x\n  w: acquire h k\n",
+                     "case x\non nowhere\n"):
+            with self.subTest(text), self.assertRaises(case_file.Malformed):
+                case_file.parse(text)
+
+    def test_expectations(self):
+        denied = {"error": "Denied", "reason": "held", "position": 2, "holders": ["a", "b"]}
+        for words in ("Denied", "Denied reason=held position=2", "holders=a,b", "position>=2",
+                      "position=1..3", "LostHold or Denied"):
+            self.assertIsNone(case_file.mismatch(denied, words.split()), words)
+        for words in ("granted", "Denied reason=full", "holders=a", "position>=3", "eta>=0",
+                      "position=3..4", "LostHold or granted"):
+            self.assertIsNotNone(case_file.mismatch(denied, words.split()), words)
+        self.assertIsNone(case_file.mismatch({"token": None}, ["none"]))
+        self.assertIsNotNone(case_file.mismatch({"ok": False}, ["ok"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
