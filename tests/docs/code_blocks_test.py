@@ -2,9 +2,12 @@
 
 A block with a critical section (one that calls charge or handle) runs against a free key and
 against a held one: it must enter with a token that holds the key, leave the key free, and never
-enter without a token. CHECKS says how blocks of other languages are checked.
+enter without a token. Blocks marked `before` show the code of other libraries: only their syntax is
+checked. Blocks that use a library in clients/ run where it has been built.
 """
 
+import atexit
+import hashlib
 import os
 import pathlib
 import re
@@ -21,7 +24,7 @@ from own_server import PROGRAM, Server  # noqa: E402
 from resp import ErrorReply  # noqa: E402
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-FENCE = re.compile(r"^( *)```(\S*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^( *)```(\S*)( before)?\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 PATIENCE_SECONDS = 60
 HELD_KEYS = re.compile(r"\b(?:order|conversation):\d+\b")
 NODE_MODULES = ROOT / "tests" / "clients" / "node" / "node_modules"
@@ -33,44 +36,101 @@ PRELUDES = {
     "ruby": "def handle(conversation, token)\n  puts \"ENTERED #{token}\"\nend\n"
             "def log(text) = warn(text)\n",
 }
+# A block in Go is the body of a function.
+GO_FRAME = """package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	"fairlock"
+
+	"gopkg.in/redis.v5"
+)
+
+func charge(_ context.Context, _ int, token interface{}) error {
+	fmt.Println("ENTERED", token)
+	return nil
+}
+
+func work(ctx context.Context, client *redis.Client) error {
+%s}
+
+func main() {
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + os.Getenv("FAIRLOCK_PORT")})
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if err := work(ctx, client); err != nil {
+		log.Fatal(err)
+	}
+}
+"""
 COMMANDS = {"python": ["/usr/bin/python3", "-B"], "js": ["node"], "ruby": ["/usr/bin/ruby"]}
+SYNTAX_CHECKS = {"python": ["/usr/bin/python3", "-B", "-m", "ast"], "js": ["node", "--check"],
+                 "ruby": ["/usr/bin/ruby", "-c"]}
+CLIENTS = ROOT / "clients"
+# {language: (how a block uses the library, a file that exists if it has been built)}
+LIBRARIES = {
+    "python": ("import fairlock", CLIENTS / "python/src/fairlock/__init__.py"),
+    "js": ('from "fairlock"', CLIENTS / "node/build/index.mjs"),
+    "ruby": ('require "fairlock"', CLIENTS / "ruby/lib/fairlock.rb"),
+    "go": ("fairlock", CLIENTS / "go/fairlock.go"),
+}
 ENDINGS = {"python": ".py", "js": ".mjs", "ruby": ".rb"}
 
 # Code that is added after a block that only defines something.
 EPILOGUES = {
     "class ReturningJob": "ActiveJob::Base.queue_adapter = :test\n"
                           "ActiveJob::Base.logger = nil\nReturningJob.perform_now(42)\n",
+    "class AnswerJob": "require 'sidekiq/testing'\nSidekiq::Testing.fake!\n"
+                       "AnswerJob.new.perform(42)\n",
     "class ImportWorker": "raise 'none' unless ImportWorker.get_sidekiq_options['unique']\n",
 }
 PROLOGUES = {
     "class ImportWorker": f"require '{ROOT}/tests/clients/unique_jobs/unique_jobs'\n",
 }
 
-# Debian does not package .NET.
-NOT_RUN = {"csharp"}
+# Debian does not package .NET; programs in Java only show what others do.
+NOT_RUN = {"csharp", "java"}
 # COMMANDS.md is generated from the command table, except for its introduction.
 PRINTED = ROOT / "docs" / "COMMANDS.md"
 # The reader's own programs in shell blocks.
 READERS_PROGRAMS = ("backup.sh", "deploy.sh", "fetch-tile", "migrate", "scheduler")
+GO_FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="fairlock-go-"))
+atexit.register(shutil.rmtree, GO_FOLDER, ignore_errors=True)
 EX_USAGE = 64
 EX_NOT_FOUND = 127
 
 
 class Block:
-    def __init__(self, page, line, language, text):
+    def __init__(self, page, line, language, text, is_before=False):
         self.page = page
         self.name = f"{page.relative_to(ROOT)}:{line} ({language or 'no language'})"
         self.language = language
         self.text = text
+        self.is_before = is_before
+
+    @property
+    def is_built(self):
+        """False if the library that it uses has not been built."""
+        use, file = LIBRARIES.get(self.language, ("", ROOT))
+        return use not in self.text or file.exists()
+
+    @property
+    def has_section(self):
+        return "charge(" in self.text or "handle(" in self.text
 
 
 def blocks():
     for page in PAGES:
         text = page.read_text()
         for match in FENCE.finditer(text):
-            indent, language, body = match.groups()
+            indent, language, before, body = match.groups()
             body = re.sub(f"^{indent}", "", body, flags=re.MULTILINE)
-            yield Block(page, text.count("\n", 0, match.start()) + 1, language, body)
+            yield Block(page, text.count("\n", 0, match.start()) + 1, language, body, bool(before))
 
 
 def first_with(marked, text):
@@ -81,40 +141,88 @@ class CodeBlocks(unittest.TestCase):
 
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        (self.folder / "node_modules").symlink_to(NODE_MODULES)
+        modules = self.folder / "node_modules"
+        modules.mkdir()
+        for module in [*NODE_MODULES.iterdir(), CLIENTS / "node"]:
+            (modules / ("fairlock" if module.parent == CLIENTS else module.name)).symlink_to(module)
 
     def of(self, *languages):
-        found = [block for block in blocks() if block.language in languages]
+        found = [block for block in blocks()
+                 if block.language in languages and not block.is_before and block.is_built]
         self.assertTrue(found, languages)
         return found
 
+    def programs(self):
+        return self.of(*PRELUDES, "go")
+
     def test_every_block_says_what_it_is(self):
-        known = {"console", "redis", "sh", "sql", "yaml", "text", "mermaid", *PRELUDES, *NOT_RUN}
+        known = {"console", "redis", "sh", "sql", "yaml", "text", "mermaid", "go", *PRELUDES,
+                 *NOT_RUN}
         for block in blocks():
             if block.page == PRINTED:
                 continue
             with self.subTest(block.name):
                 self.assertIn(block.language, known)
 
+    def test_other_peoples_code_has_no_syntax_errors(self):
+        befores = [block for block in blocks() if block.is_before]
+        self.assertTrue(befores)
+        for block in befores:
+            if block.language not in SYNTAX_CHECKS:
+                continue
+            with self.subTest(block.name):
+                file = self.folder / f"before{ENDINGS[block.language]}"
+                file.write_text(block.text)
+                checked = subprocess.run([*SYNTAX_CHECKS[block.language], str(file)], text=True,
+                                         capture_output=True, timeout=PATIENCE_SECONDS, check=False)
+                self.assertEqual(checked.returncode, 0, checked.stderr)
+
+    def go_program(self, text):
+        """Builds it, unless the same text has been built before."""
+        folder = GO_FOLDER / hashlib.sha256(text.encode()).hexdigest()
+        if not (folder / "program").exists():
+            workspace = GO_FOLDER / "workspace"
+            (workspace / "src").mkdir(parents=True, exist_ok=True)
+            if not (workspace / "src/fairlock").exists():
+                (workspace / "src/fairlock").symlink_to(CLIENTS / "go")
+            folder.mkdir()
+            (folder / "main.go").write_text(GO_FRAME % text)
+            environment = {**os.environ, "GO111MODULE": "off", "GOFLAGS": "",
+                           "GOPATH": f"{workspace}:/usr/share/gocode",
+                           "GOCACHE": str(GO_FOLDER / "cache")}
+            subprocess.run(["go", "build", "-o", folder / "program", folder / "main.go"],
+                           check=True, env=environment, timeout=PATIENCE_SECONDS)
+        return [str(folder / "program")]
+
     def run_program(self, server, block):
+        environment = {**os.environ, "FAIRLOCK_PORT": str(server.port),
+                       "PYTHONPATH": str(CLIENTS / "python/src"),
+                       "RUBYLIB": str(CLIENTS / "ruby/lib")}
+        command = (self.go_program(block.text) if block.language == "go"
+                   else [*COMMANDS[block.language], str(self.program_file(server, block))])
+        return subprocess.run(command, cwd=self.folder, text=True, capture_output=True,
+                              env=environment, timeout=PATIENCE_SECONDS, check=False)
+
+    def program_file(self, server, block):
         text = block.text.replace("3247", str(server.port))
         # Shortens the waits in the documentation's examples.
         text = re.sub(r'("WAIT", )"\d+s"', r'\1"500ms"', text)
+        text = text.replace("wait: 10_000", "wait: 500")
+        text = re.sub(r"\bwait(=|: )10\b", r"wait\g<1>0.5", text)
         file = self.folder / f"block{ENDINGS[block.language]}"
         file.write_text(PRELUDES[block.language] + first_with(PROLOGUES, text) + text +
                         first_with(EPILOGUES, text))
-        return subprocess.run([*COMMANDS[block.language], str(file)], cwd=self.folder, text=True,
-                              capture_output=True, timeout=PATIENCE_SECONDS, check=False)
+        return file
 
     def entered(self, run):
         return [line.split()[1] for line in run.stdout.splitlines() if line.startswith("ENTERED")]
 
     def test_programs_enter_with_a_token_and_leave_the_key_free(self):
-        for block in self.of(*PRELUDES):
+        for block in self.programs():
             with self.subTest(block.name), Server() as server:
                 run = self.run_program(server, block)
                 self.assertEqual(run.returncode, 0, run.stderr)
-                if "charge(" not in block.text and "handle(" not in block.text:
+                if not block.has_section:
                     continue
                 tokens = self.entered(run)
                 self.assertGreater(len(tokens), 0, run.stdout + run.stderr)
@@ -125,8 +233,8 @@ class CodeBlocks(unittest.TestCase):
                     self.assertRegex(token, r"^\d{10,}$")
 
     def test_programs_do_not_enter_while_the_key_is_held(self):
-        for block in self.of(*PRELUDES):
-            if "charge(" not in block.text and "handle(" not in block.text:
+        for block in self.programs():
+            if not block.has_section:
                 continue
             with self.subTest(block.name), Server() as server:
                 keys = set(HELD_KEYS.findall(block.text)) or {"conversation:42"}

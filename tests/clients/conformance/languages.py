@@ -1,6 +1,7 @@
 """How to start the driver of each client library."""
 
 import dataclasses
+import os
 import pathlib
 import shutil
 
@@ -30,6 +31,8 @@ _DRIVERS = {
     "node": ("clients/node/tests/conformance_driver.mjs", ("node",), ()),
     "ruby": ("clients/ruby/tests/conformance_driver.rb", ("/usr/bin/ruby",), ()),
 }
+# {name: the driver, a program that the build puts beside fairlockd}
+_BUILT = {"go": "go_conformance_driver"}
 
 
 def existing():
@@ -38,6 +41,10 @@ def existing():
     for name, (path, before, after) in _DRIVERS.items():
         if (ROOT / path).exists() and shutil.which(before[0]):
             found[name] = make(name, (*before, str(ROOT / path), *after))
+    programs = pathlib.Path(os.environ["FAIRLOCKD"]).parent
+    for name, program in _BUILT.items():
+        if (programs / program).exists():
+            found[name] = make(name, (str(programs / program),))
     return found
 
 
