@@ -11,7 +11,7 @@ void Leadership::Doubts(Doubt doubt, TimeMs now) {
 }
 
 void Leadership::SeeBeat(const SeenBeat& seen, TimeMs now) {
-  if (role_ != Role::kStandby) return;
+  if (leads_) return;
   const bool is_new = !has_seen_ || seen != seen_;
   if (IsBefore(seen.beat, highest_)) has_gone_back_ = true;
   if (IsBefore(highest_, seen.beat)) highest_ = seen.beat;
@@ -33,7 +33,7 @@ void Leadership::CanaryWritten(TimeMs now) {
 void Leadership::CanaryFailed(TimeMs now) { canary_at_ = now + options_.canary_pause_ms; }
 
 void Leadership::LeaderRefused(TimeMs now) {
-  if (role_ == Role::kStandby && has_seen_ && doubt_ != Doubt::kGone) Doubts(Doubt::kGone, now);
+  if (!leads_ && has_seen_ && doubt_ != Doubt::kGone) Doubts(Doubt::kGone, now);
 }
 
 void Leadership::AcceptRestore(TimeMs now) {
@@ -42,18 +42,14 @@ void Leadership::AcceptRestore(TimeMs now) {
   Doubts(doubt_, now);
 }
 
-void Leadership::TookOver(const SeenBeat& own, TimeMs now) {
-  assert(role_ == Role::kStandby);
-  role_ = Role::kLeader;
+void Leadership::TookOver(const SeenBeat& own) {
+  assert(!leads_);
+  leads_ = true;
   seen_ = own;
-  confirmed_at_ = now;
 }
 
-void Leadership::Confirm(TimeMs began_at) { confirmed_at_ = std::max(confirmed_at_, began_at); }
-
 bool Leadership::CanTakeOver() const {
-  return role_ == Role::kStandby && has_seen_ && !has_gone_back_ &&
-         seen_.beat.state != Beat::State::kImporting;
+  return !leads_ && has_seen_ && !has_gone_back_ && seen_.beat.state != Beat::State::kImporting;
 }
 
 TimeMs Leadership::TakeOverAt() const {
@@ -69,9 +65,6 @@ TimeMs Leadership::TakeOverAt() const {
 }
 
 Leadership::Action Leadership::Next(TimeMs now) const {
-  if (role_ == Role::kLeader) {
-    return now >= confirmed_at_ + options_.beat_ms ? Action::kBeat : Action::kWait;
-  }
   if (!CanTakeOver()) return Action::kWait;
   if (now >= TakeOverAt()) return Action::kTakeOver;
   const bool is_silent = doubt_ == Doubt::kNone && now >= heard_at_ + options_.silence_ms;
@@ -79,7 +72,6 @@ Leadership::Action Leadership::Next(TimeMs now) const {
 }
 
 TimeMs Leadership::Deadline(TimeMs now) const {
-  if (role_ == Role::kLeader) return std::max(confirmed_at_ + options_.beat_ms, now);
   if (!CanTakeOver()) return kNever;
   if (doubt_ != Doubt::kNone) return std::max(TakeOverAt(), now);
   return std::max({heard_at_ + options_.silence_ms, canary_at_, now});

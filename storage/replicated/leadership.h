@@ -1,7 +1,7 @@
-// The rules by which a standby decides to take over, and a leader decides whether it is still sure
-// to lead, based on the beats that a node sees. They only prevent unnecessary take-overs. Safety
-// rests on the guard of each write (frame_writer.h), so a take-over at the wrong moment costs only
-// availability.
+// The rules by which a standby decides to take over, based on the beats that it sees. They only
+// prevent unnecessary take-overs. Safety rests on the guard of each write (frame_writer.h), so a
+// take-over at the wrong moment costs only availability. The leader's rules are in
+// server/persist/state_log.cc.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,6 @@ struct LeadershipOptions {
   DurationMs silence_ms = 1'000;  // the time without a beat after which a standby doubts the leader
   DurationMs rank_step_ms = 50;   // the additional time that a standby waits for each rank
   DurationMs canary_pause_ms = 250;  // the pause between two attempts to write the canary
-  DurationMs beat_ms = 500;          // the interval at which an idle leader writes
-  DurationMs unsure_ms = 2'000;      // the time without a confirmation that makes a leader unsure
   // The newest beat that an earlier run of this node saw. If the beat in etcd is older, etcd was
   // restored from a backup.
   Beat highest = {};
@@ -40,18 +38,17 @@ struct LeadershipOptions {
 // It uses no I/O and no clock: callers pass the time. Not thread-safe.
 class Leadership {
  public:
-  enum class Role : std::uint8_t { kStandby, kLeader, kDeposed };
   enum class Action : std::uint8_t {
     kWait,         // wait until Deadline, or the next event
     kWriteCanary,  // write the canary; then call CanaryWritten or CanaryFailed
     kTakeOver,     // take over from seen(); then call TookOver, or SeeBeat with the beat in etcd
-    kBeat,         // as leader: write the beat
   };
 
   Leadership(LeadershipOptions options, TimeMs now)
       : options_(std::move(options)), highest_(options_.highest), heard_at_(now), canary_at_(now) {}
 
-  Role role() const { return role_; }
+  // Whether this node has taken over. From then on there is nothing to decide here.
+  bool leads() const { return leads_; }
 
   // Call this with the beat that a watch or a read has found, even if it has not changed. A beat
   // that does not exist means that the fleet is new.
@@ -68,15 +65,7 @@ class Leadership {
   const Beat& highest() const { return highest_; }
   void AcceptRestore(TimeMs now);
 
-  void TookOver(const SeenBeat& own, TimeMs now);
-  // Call this when a write of this leader that began at that time has been committed.
-  void Confirm(TimeMs began_at);
-  void Depose() { role_ = Role::kDeposed; }
-  // Whether the last confirmation is too old. Such a leader answers no lock commands, and lets no
-  // lease end.
-  bool IsUnsure(TimeMs now) const {
-    return role_ != Role::kLeader || now >= confirmed_at_ + options_.unsure_ms;
-  }
+  void TookOver(const SeenBeat& own);
 
   Action Next(TimeMs now) const;
   // When Next may return another action even if nothing happens.
@@ -95,15 +84,14 @@ class Leadership {
   void Doubts(Doubt doubt, TimeMs now);
 
   LeadershipOptions options_;
-  Role role_ = Role::kStandby;
   SeenBeat seen_;
   Beat highest_;  // the beat with the highest epoch and sequence ever seen
   Doubt doubt_ = Doubt::kNone;
+  bool leads_ = false;
   bool has_seen_ = false;
   bool has_gone_back_ = false;
   TimeMs heard_at_;  // when the last new beat arrived; with a doubt: when the doubt began
   TimeMs canary_at_;
-  TimeMs confirmed_at_ = 0;
 };
 
 }  // namespace fairlock::storage::replicated

@@ -39,12 +39,11 @@ Status Standby::AwaitLeadership() {
         status = TakeOver();
         break;
       case Leadership::Action::kWait:
-      case Leadership::Action::kBeat:
         AwaitNews();
         break;
     }
     if (!status.ok()) return status;
-    if (leadership_.role() == Leadership::Role::kLeader) return {};
+    if (leadership_.leads()) return {};
   }
   return Refused("the server stops");
 }
@@ -176,7 +175,7 @@ Status Standby::TakeOver() {
     const etcd::TxnAnswer answer = client_.Transact(writer_.txn(), options_.call_timeout);
     switch (writer_.Take(answer)) {
       case FrameWriter::Progress::kCommitted:
-        leadership_.TookOver(writer_.committed(), options_.now_ms());
+        leadership_.TookOver(writer_.committed());
         Report({.beat = LeaderIn(writer_.committed().beat), .is_this_node = true});
         return {};
       case FrameWriter::Progress::kDeposed:

@@ -138,21 +138,14 @@ TEST_F(LeadershipTest, AnEmptyRegisterAfterAFullOneWentBack) {
   EXPECT_EQ(standby_.Next(1'000'000), Action::kWait);
 }
 
-TEST_F(LeadershipTest, ALeaderBeatsWhenItIsIdleAndIsUnsureWithoutConfirmations) {
+TEST_F(LeadershipTest, ANodeThatLeadsHasNothingLeftToDecide) {
   See(1, 1, 0);
-  standby_.TookOver(BeatAt(2, 2), 5'000);
-  EXPECT_FALSE(standby_.IsUnsure(5'000));
-  EXPECT_EQ(standby_.Next(5'499), Action::kWait);
-  EXPECT_EQ(standby_.Next(5'500), Action::kBeat);
-  standby_.Confirm(5'500);
-  EXPECT_EQ(standby_.Deadline(5'510), 6'000);
-  EXPECT_FALSE(standby_.IsUnsure(7'499));
-  EXPECT_TRUE(standby_.IsUnsure(7'500));
-  standby_.Confirm(5'400);  // an older write never moves the time back
-  EXPECT_FALSE(standby_.IsUnsure(7'499));
-  standby_.Depose();
-  EXPECT_TRUE(standby_.IsUnsure(5'500));
-  EXPECT_EQ(standby_.Next(9'000), Action::kWait);
+  standby_.TookOver(BeatAt(2, 2));
+  EXPECT_TRUE(standby_.leads());
+  standby_.LeaderRefused(100);
+  EXPECT_EQ(standby_.Next(1'000'000), Action::kWait);
+  EXPECT_EQ(standby_.Deadline(1'000'000), kNever);
+  EXPECT_EQ(standby_.seen().beat.epoch, 2);
 }
 
 }  // namespace
