@@ -175,7 +175,10 @@ func (a *acquisition) listen(ctx context.Context, sentAt duration) (grant, error
 
 func (a *acquisition) stillWaits(ctx context.Context) bool {
 	got := a.send(ctx, []string{"POSITION", a.keys[0], a.owner}, grace)
-	return got.err != nil || got.reply != nil
+	if got.err != nil {
+		return mayLeaveSomething(got.err)
+	}
+	return got.reply != nil
 }
 
 // askWhy asks once more, without waiting: the message about a time-out names no holders.

@@ -119,21 +119,28 @@ func TestCancelledWhileTheReplyIsUnderWay(t *testing.T) {
 	b.expectNothingLeft("k")
 }
 
+func (b *bench) cancelWhileSending(delay time.Duration) {
+	b.Helper()
+	slow := newSlowPath(b, 0)
+	slow.requestDelay.Store(int64(delay))
+	ctx, cancel := context.WithCancel(background)
+	requests := b.commands("lock")
+	waiting := startLock(ctx, slow.client(), "k", fairlock.WithLease(time.Hour))
+	time.Sleep(100 * time.Millisecond)
+	slow.requestDelay.Store(0)
+	cancel()
+	_, err := b.result(waiting)
+	b.expect(errors.Is(err, context.Canceled), "%v", err)
+	b.until("the request has arrived", func() bool { return b.commands("lock") > requests })
+}
+
 func TestReleaseThatOvertakesTheRequest(t *testing.T) {
 	b := newBench(t)
-	for i, delay := range []time.Duration{300 * time.Millisecond, 1500 * time.Millisecond} {
-		slow := newSlowPath(b, 0)
-		slow.requestDelay.Store(int64(delay))
-		ctx, cancel := context.WithCancel(background)
-		waiting := startLock(ctx, slow.client(), "k", fairlock.WithLease(time.Hour))
-		time.Sleep(100 * time.Millisecond)
-		slow.requestDelay.Store(0)
-		cancel()
-		_, err := b.result(waiting)
-		b.expect(errors.Is(err, context.Canceled), "%v", err)
-		b.until("the request has arrived", func() bool { return b.commands("lock") == i+1 })
-		b.until("released", func() bool { return b.ask("LOCKED", "k") == int64(0) })
-	}
+	b.cancelWhileSending(1500 * time.Millisecond)
+	b.until("released", func() bool { return b.ask("LOCKED", "k") == int64(0) })
+	b.ask("LOCK", "k", "other", "PX", 600000)
+	b.cancelWhileSending(250 * time.Millisecond)
+	b.untilWaiting("k", "")
 }
 
 func TestEndedContextDoesNotPreventTheRelease(t *testing.T) {
