@@ -91,7 +91,7 @@ class Node {
     fleet_.SetLeader(leader);
     ++fleet_.report.epoch;
     const bool leads = leader == fleet_.report.node;
-    parts_.availability.set_service(leads ? command::Service::kFull
+    parts_.availability.set_service(leads ? command::Service::kWorking
                                           : command::Service::kClusterDown);
     if (led && !leads) loop_.connections().CloseAll();
   }

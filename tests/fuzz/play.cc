@@ -164,7 +164,7 @@ bool Play::IsReady(const Peer& peer) {
 }
 
 void Play::End() {
-  server_.parts().availability.set_service(command::Service::kFull);
+  server_.parts().availability.set_service(command::Service::kWorking);
   for (std::size_t i = 0; i < kConnections; ++i) {
     Peer& peer = peers_[i];
     peer.is_deaf = false;

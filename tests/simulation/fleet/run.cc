@@ -24,7 +24,7 @@ command::Service ServiceOf(const persist::StateLogState& state) {
   if (state.has_failed) return command::Service::kFailed;
   if (!state.is_ready) return command::Service::kLoading;
   if (state.is_unsure) return command::Service::kClusterDown;
-  return command::Service::kFull;
+  return command::Service::kWorking;
 }
 
 }  // namespace

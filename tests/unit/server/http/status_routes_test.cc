@@ -21,7 +21,7 @@ class StatusRoutesTest : public testing::Test {
     fleet_.SetLeader(leader);
     server_.parts().environment.fleet = &fleet_;
     const bool leads = leader == fleet_.report.node;
-    server_.parts().availability.set_service(leads ? command::Service::kFull
+    server_.parts().availability.set_service(leads ? command::Service::kWorking
                                                    : command::Service::kClusterDown);
   }
 
