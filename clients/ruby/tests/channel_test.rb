@@ -2,6 +2,7 @@
 
 # Many waits over one connection, with NOTIFY, against a real server.
 
+require_relative "relay"
 require_relative "support"
 
 class ChannelTest < Case
@@ -103,6 +104,20 @@ class ChannelTest < Case
     end
     assert_empty lost
     assert_equal 1, ask("LOCKED", "k", "other")
+  end
+
+  # The message that the hold has ended arrives before the reply.
+  def test_a_transfer_whose_reply_is_late_is_not_a_loss
+    relay = Relay.new(@server.port) { |request| request.include?("TRANSFER") ? 0.5 : 0 }
+    lost = Queue.new
+    slow = client(port: relay.port)
+    Fairlock::Channel.open(slow) do |channel|
+      hold = Fairlock.lock(slow, "k", channel: channel, on_lost: lost.method(:<<)).acquire
+      assert_operator hold.transfer("other"), :>, 0
+      assert_empty lost
+    end
+  ensure
+    relay.close
   end
 
   def test_a_silent_connection_is_checked

@@ -2,6 +2,9 @@
 
 # What may go wrong while a thread waits for a lock or holds one, with a real server.
 
+require "io/wait"
+
+require_relative "relay"
 require_relative "support"
 
 class RenewalTest < Case
@@ -65,28 +68,14 @@ class RenewalTest < Case
     assert hold.release
   end
 
-  # A relay delays the reply, so the lease that counts from the reply would end too late.
+  # The reply is delayed, so a lease that counts from the reply would end too late.
   def test_the_lease_counts_from_the_request
-    relay = TCPServer.new("127.0.0.1", 0)
-    in_thread { delay_replies(relay.accept, 0.3) }
-    redis = Redis.new(port: relay.addr[1])
+    relay = Relay.new(@server.port) { 0.3 }
     begun = Fairlock.now
-    hold = Fairlock.lock(redis, "k", lease: 4, renew: false).acquire
+    hold = Fairlock.lock(client(port: relay.port), "k", lease: 4, renew: false).acquire
     assert_includes (begun + 4)..(begun + 4.25), hold.deadline
   ensure
     relay.close
-  end
-
-  def delay_replies(near, seconds)
-    far = TCPSocket.new("127.0.0.1", @server.port)
-    loop do
-      far.write(near.readpartial(4096))
-      reply = far.readpartial(4096)
-      sleep seconds
-      near.write(reply)
-    end
-  rescue IOError
-    far.close
   end
 
   def test_renewing_a_lost_hold_raises
@@ -134,6 +123,21 @@ class ReconnectionTest < Case
     assert Fairlock.lock(redis, "k").try_acquire.release
     ask("CLIENT", "KILL", "ID", ask("CLIENT", "LIST")[/^id=(\d+) .*name=idle/, 1])
     assert Fairlock.lock(redis, "k").try_acquire.release
+  end
+end
+
+class LostReplyTest < Case
+  # The release has been executed, so the second one finds nothing to release.
+  def test_a_release_whose_reply_is_lost
+    cuts = 1
+    relay = Relay.new(@server.port) do |request|
+      request.include?("UNLOCK") && (cuts -= 1) >= 0 ? :cut : 0
+    end
+    assert Fairlock.lock(client(port: relay.port), "k").acquire.release
+    assert_operator cuts, :<, 0
+    assert_equal 2, commands("unlock")
+  ensure
+    relay.close
   end
 end
 
@@ -203,6 +207,11 @@ class ProcessTest < Case
                       "r+", err: %i[child out])
   end
 
+  def next_line
+    @child.wait_readable(WAIT_SECONDS_MAX) || flunk("the child says nothing")
+    @child.gets&.chomp
+  end
+
   def teardown
     super
     return if @child.nil?
@@ -225,18 +234,18 @@ class ProcessTest < Case
       lost.pop
       puts "told"
     RUBY
-    assert_match(/^\d+$/, child.gets)
+    assert_match(/^\d+$/, next_line)
     Process.kill(:STOP, child.pid)
     Fairlock.lock(client, "k", wait: 10) do |hold|
       child.puts
       Process.kill(:CONT, child.pid)
-      assert_equal %W[lost\n told\n], [child.gets, child.gets]
+      assert_equal %w[lost told], [next_line, next_line]
       assert_equal 1, ask("CHECK", "k", hold.token)
     end
   end
 
   def test_a_forked_child_neither_renews_nor_releases
-    child = start_child(<<~RUBY)
+    start_child(<<~RUBY)
       number = nil
       Fairlock.lock(redis, "k", lease: 0.9) do |hold|
         number = fork
@@ -262,13 +271,13 @@ class ProcessTest < Case
       puts redis.call("LOCKED", "k")
       exit!(0)
     RUBY
-    assert_equal ["not mine", "7", "1", "0"], Array.new(4) { child.gets&.chomp }
+    assert_equal ["not mine", "7", "1", "0"], Array.new(4) { next_line }
     assert_equal 1, ask("LOCKED", "of the child")
   end
 
   def test_a_process_that_dies_leaves_its_lease
     child = start_child(%(Fairlock.lock(redis, "k", lease: 0.5).acquire; puts "held"; sleep))
-    assert_equal "held\n", child.gets
+    assert_equal "held", next_line
     Process.kill(:KILL, child.pid)
     Fairlock.lock(client, "k", wait: 10) { nil }
   end
@@ -284,7 +293,7 @@ class ProcessTest < Case
     RUBY
     wait_until { waiters("k").any? }
     Process.kill(:INT, child.pid)
-    assert_equal "interrupted\n", child.gets
+    assert_equal "interrupted", next_line
     assert_empty waiters("k")
   end
 end

@@ -90,8 +90,8 @@ class Case < Minitest::Test
     @server.close
   end
 
-  def client(**options)
-    Redis.new(host: "127.0.0.1", port: @server.port, **options).tap { |redis| @clients << redis }
+  def client(port: @server.port, **options)
+    Redis.new(host: "127.0.0.1", port: port, **options).tap { |redis| @clients << redis }
   end
 
   def ask(*command) = @outside.call(*command)
