@@ -1,5 +1,8 @@
 """Locks over TLS, against a real server."""
 
+import asyncio
+import socket
+import threading
 import unittest
 
 import readme_test
@@ -8,7 +11,9 @@ from certificates import Certificates
 from own_server import Server, free_port
 
 import fairlock
+import fairlock.aio
 import redis
+import redis.asyncio
 
 
 class Tls(support.Case):
@@ -33,6 +38,37 @@ class Tls(support.Case):
                              ssl_ca_certs=str(self.certificates.stranger.certificate))
         with self.assertRaisesRegex(redis.ConnectionError, "CERTIFICATE_VERIFY_FAILED"):
             fairlock.lock(client, "k", wait=60).acquire()
+
+    def test_a_server_that_ends_the_handshake_is_asked_again(self):
+        """Like one that is stopping; for threads and for asyncio."""
+        listener = self.enterContext(socket.create_server(("127.0.0.1", 0)))
+        accepted = []
+
+        def refuse():
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                accepted.append(connection.recv(65536))
+                connection.close()
+
+        threading.Thread(target=refuse).start()
+        self.addCleanup(listener.shutdown, socket.SHUT_RDWR)
+        options = {"host": "127.0.0.1", "port": listener.getsockname()[1], "ssl": True}
+        with self.assertRaises(redis.ConnectionError):
+            fairlock.lock(redis.Redis(**options), "k", wait=0.5).acquire()
+        attempts = len(accepted)
+        self.assertGreater(attempts, 1)
+        asyncio.run(self.be_refused(redis.asyncio.Redis(**options)))
+        self.assertGreater(len(accepted), attempts + 1)
+
+    async def be_refused(self, client):
+        with self.assertRaises(redis.ConnectionError):
+            await fairlock.aio.lock(client, "k", wait=0.5).acquire()
+        with self.assertRaises(redis.ConnectionError):
+            async with fairlock.aio.Channel(client):
+                pass
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import ssl
+from contextlib import contextmanager
 from typing import Iterator
 
 import redis
@@ -43,6 +44,18 @@ def translated(error: Exception) -> Exception:
     if isinstance(error, redis.ResponseError) and "unknown command" in str(error).lower():
         return NotFairlock(f"the server is not fairlock, it may be Redis: {error}")
     return error
+
+
+@contextmanager
+def describes_errors() -> Iterator[None]:
+    """In asyncio, a TLS handshake that the server ends raises an OSError without arguments, for
+    which redis-py 4.3 raises IndexError."""
+    try:
+        yield
+    except IndexError as error:
+        if not isinstance(error.__context__, OSError):
+            raise
+        raise redis.ConnectionError(repr(error.__context__)) from error.__context__
 
 
 def may_leave_something(error: BaseException) -> bool:

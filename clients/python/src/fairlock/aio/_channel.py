@@ -10,7 +10,7 @@ from typing import Any, AsyncContextManager
 import redis
 
 from .._client import AsyncClient, require_async
-from .._failures import pauses
+from .._failures import describes_errors, pauses
 from .._listeners import Listener, Listeners
 from .._replies import Message
 from .._terms import Name, Terms, make_owner
@@ -40,7 +40,8 @@ class Channel:
 
     async def __aenter__(self) -> Channel:
         try:
-            await self._pubsub.subscribe(self.name)
+            with describes_errors():
+                await self._pubsub.subscribe(self.name)
             if await self._pubsub.get_message(timeout=_SUBSCRIBE_SECONDS) is None:
                 raise redis.TimeoutError(f"SUBSCRIBE: no reply within {_SUBSCRIBE_SECONDS:g} s")
         except BaseException:
@@ -80,7 +81,8 @@ class Channel:
         is_asked = False
         while True:
             try:
-                await self._pubsub.connect()  # if it is closed; subscribes again
+                with describes_errors():
+                    await self._pubsub.connect()  # if it is closed; subscribes again
                 message = await self._pubsub.get_message(timeout=self._silence)
                 if message is not None:
                     attempts, is_asked = pauses(), False

@@ -9,6 +9,7 @@ from typing import Any, AsyncContextManager, Coroutine, TypeVar
 import redis
 
 from .._client import AsyncClient, require_async
+from .._failures import describes_errors
 from .._replies import Message
 from .._steps import Answer, Ask, Flow, Listen, Outstanding, Result, Step
 from .._terms import Command, now
@@ -93,7 +94,9 @@ class Port:
     async def _send(self, command: Command) -> Answer:
         async with self._gate:
             sent_at = now()
-            return Answer(await self._client.execute_command(*command, NEVER_DECODE=True), sent_at)
+            with describes_errors():
+                reply = await self._client.execute_command(*command, NEVER_DECODE=True)
+            return Answer(reply, sent_at)
 
     async def _listen(self, seconds: float | None) -> Message | None:
         if self._mailbox is None:
