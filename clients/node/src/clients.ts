@@ -53,7 +53,7 @@ export type RedisClient = IoredisClient | NodeRedisClient | NodeRedisSentinel;
 export function connectionOf(client: RedisClient): Connection {
   const has = (name: string): boolean =>
     typeof (client as unknown as Record<string, unknown>)[name] === "function";
-  // The clients of Redis Cluster have neither status nor duplicate() with one parameter.
+  // Only clients of Redis Cluster have nodes() (ioredis) or nodeClient() (node-redis).
   const isCluster = has("nodes") || has("nodeClient");
   if (!isCluster && has("call") && has("duplicate")) {
     return new IoredisConnection(client as IoredisClient);
