@@ -33,6 +33,7 @@ void RelayService::LeaderSeen(const LeaderView& view) {
 }
 
 void RelayService::OnLeader(const LeaderView& view) {
+  if (view.is_this_node) log_.Info("taking over, epoch {}: reading the locks", view.beat.epoch);
   if (view.beat != leader_ || view.is_this_node) OnOtherLeader(view);
   probe_->SetSilent(view.is_silent);
   if (view.awaits_acceptance && !awaits_acceptance_) {
