@@ -20,14 +20,17 @@ std::string NameOf(const Terms& terms) {
 }  // namespace
 
 HoldState::HoldState(std::weak_ptr<Core> its_core, Terms its_terms, std::int64_t its_token,
-                     Time sent_at, boost::asio::io_context& io)
+                     Time sent_at)
     : core(std::move(its_core)),
       terms(std::move(its_terms)),
       token(its_token),
-      wake(io),
       process_(getpid()),
       lease_(terms.options.lease),
       sent_at_(sent_at) {}
+
+void HoldState::EndPause() const {
+  if (const auto timer = pause.lock()) timer->cancel();
+}
 
 bool HoldState::IsOfThisProcess() const { return getpid() == process_; }
 

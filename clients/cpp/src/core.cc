@@ -110,12 +110,15 @@ Cancel Core::Lock(Terms terms, bool is_try, Done<Hold> done) {
       done(error, std::move(hold));
     });
   });
-  return [core = weak_from_this(), waiting] {
+  // Its timer must not outlive the client.
+  return [core = weak_from_this(), weak = std::weak_ptr(waiting)] {
     const auto self = core.lock();
     if (!self) return;
-    asio::post(self->io_, [waiting] {
-      waiting->is_cancelled = true;
-      waiting->wake.cancel();
+    asio::post(self->io_, [weak] {
+      const auto its = weak.lock();
+      if (!its) return;
+      its->is_cancelled = true;
+      its->wake.cancel();
     });
   };
 }
@@ -149,12 +152,11 @@ awaitable<Hold> Core::Acquire(Terms terms, bool is_try, WaitingPtr waiting) {
     Unfollow(terms);
     std::rethrow_exception(error);
   }
-  auto state =
-      std::make_shared<HoldState>(weak_from_this(), terms, grant.token, grant.sent_at, io_);
+  auto state = std::make_shared<HoldState>(weak_from_this(), terms, grant.token, grant.sent_at);
   const auto hear = [state](const Message& message) {
     if (message.event != "lost" || message.token != state->token) return;
     state->Lose("the server reported: " + message.reason);
-    state->wake.cancel();
+    state->EndPause();
   };
   for (const auto& message : waiting->messages) hear(message);
   Follow(terms, hear);
@@ -279,7 +281,7 @@ void Core::Renew(const StatePtr& state, std::optional<Duration> lease, Done<bool
 awaitable<bool> Core::RenewOnce(StatePtr state, std::optional<Duration> lease) {
   state->Check();
   co_await AskRenewal(state, lease.value_or(state->Lease()));
-  state->wake.cancel();
+  state->EndPause();
   state->Check();
   co_return true;
 }
@@ -297,13 +299,15 @@ awaitable<void> Core::AskRenewal(StatePtr state, Duration lease) {
 // Runs until the hold is over. A message on the channel, or the end of the hold, ends a pause.
 awaitable<void> Core::Watch(StatePtr state) {
   const auto& options = state->terms.options;
+  const auto pause = std::make_shared<asio::steady_timer>(io_);
+  state->pause = pause;
   while (!state->IsOver() && state->Lost().empty()) {
     const auto next = options.renew ? state->RenewAt() : state->Deadline();
     if (BootClock::now() < next) {
-      state->wake.expires_after(std::min(Until(next), kForever));
-      co_await state->wake.async_wait(kQuietly);
+      pause->expires_after(std::min(Until(next), kForever));
+      co_await pause->async_wait(kQuietly);
     } else if (options.renew) {
-      co_await RenewUntilAnswered(state);
+      co_await RenewUntilAnswered(state, *pause);
     }
   }
   Unfollow(state->terms);
@@ -312,16 +316,16 @@ awaitable<void> Core::Watch(StatePtr state) {
 }
 
 // The server may be restarting: asks again while the lease lasts.
-awaitable<void> Core::RenewUntilAnswered(StatePtr state) {
+awaitable<void> Core::RenewUntilAnswered(StatePtr state, asio::steady_timer& pause) {
   Pauses pauses;
   while (!state->IsOver() && state->Lost().empty()) {
     try {
       co_await AskRenewal(state, state->Lease());
       co_return;
     } catch (const Error&) {
-      state->wake.expires_after(std::min(pauses.Next(), Until(state->Deadline())));
+      pause.expires_after(std::min(pauses.Next(), Until(state->Deadline())));
     }
-    co_await state->wake.async_wait(kQuietly);
+    co_await pause.async_wait(kQuietly);
   }
 }
 
@@ -334,7 +338,7 @@ void Core::Release(const StatePtr& state, Done<bool> done) {
 awaitable<bool> Core::ReleaseNow(StatePtr state) {
   if (!state->IsOfThisProcess() || !state->End()) co_return false;
   const bool was_held = state->Lost().empty();
-  state->wake.cancel();
+  state->EndPause();
   const auto give_up_at = BootClock::now() + kReleaseTime;
   bool is_repeated = false;
   Pauses pauses;
@@ -376,7 +380,7 @@ awaitable<std::int64_t> Core::TransferNow(StatePtr state, std::string new_owner)
   }
   if (token) state->End();
   state->SetLeaving(false);
-  state->wake.cancel();
+  state->EndPause();
   if (error != nullptr) std::rethrow_exception(error);
   if (!token) {
     state->Lose("the server does not know it any more");

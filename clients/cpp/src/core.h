@@ -23,15 +23,16 @@ namespace fairlock::client {
 // A hold as this process sees it. Thread-safe. A hold that has ended never begins again.
 class HoldState {
  public:
-  HoldState(std::weak_ptr<Core> core, Terms terms, std::int64_t token, Time sent_at,
-            boost::asio::io_context& io);
+  HoldState(std::weak_ptr<Core> core, Terms terms, std::int64_t token, Time sent_at);
 
   const std::weak_ptr<Core> core;
   const Terms terms;
   const std::int64_t token;
-  boost::asio::steady_timer wake;  // for the client's thread: ends a pause of the renewal
+  // Of the renewal, to which it belongs: a hold may outlive the client. For the client's thread.
+  std::weak_ptr<boost::asio::steady_timer> pause;
 
   void Check() const;  // throws LostHold unless the lock is certainly held
+  void EndPause() const;
   [[nodiscard]] bool IsOfThisProcess() const;
   [[nodiscard]] std::string Lost() const;  // why; empty if it is not lost
   [[nodiscard]] Time Deadline() const;     // the lease ends no earlier than this
@@ -113,7 +114,7 @@ class Core : public std::enable_shared_from_this<Core> {
   Flow<bool> ReleaseNow(StatePtr state);
   Flow<std::int64_t> TransferNow(StatePtr state, std::string new_owner);
   Flow<void> AskRenewal(StatePtr state, Duration lease);
-  Flow<void> RenewUntilAnswered(StatePtr state);
+  Flow<void> RenewUntilAnswered(StatePtr state, boost::asio::steady_timer& pause);
   Flow<void> Watch(StatePtr state);
 
   void Follow(const Terms& terms, const Listener& listener);

@@ -145,6 +145,15 @@ TEST_F(ClientTest, ReleasesBeforeTheClientIsGone) {
   EXPECT_EQ(outside.Holders(key), 0);
 }
 
+TEST_F(ClientTest, HoldMayOutliveItsClient) {
+  Hold hold;
+  {
+    Client other(Here());
+    hold = other.lock(key, {.lease = 30s});
+  }
+  EXPECT_FALSE(hold.release());
+}
+
 TEST_F(ClientTest, DenialNamesTheHolder) {
   const auto hold = client.lock(key, {.owner = "holder", .meta = "release 17"});
   try {
@@ -186,8 +195,8 @@ TEST_F(ClientTest, WaitersAreServedInOrder) {
 }
 
 asio::awaitable<std::int64_t> LockAndRelease(Client& client, std::string key) {
-  auto hold =
-      co_await client.lock(key, LockOptions{.lease = 30s, .wait = 10s}, asio::use_awaitable);
+  const LockOptions options{.lease = 30s, .wait = 10s};
+  auto hold = co_await client.lock(key, options, asio::use_awaitable);
   const auto token = hold.token();
   const bool was_held = co_await hold.release(asio::use_awaitable);
   co_return was_held ? token : 0;
