@@ -1,0 +1,57 @@
+// Joins completion tokens to the functions of the library, which know only std::function.
+#pragma once
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace fairlock::client {
+
+// Called once, in the thread of the client.
+template <typename Result>
+using Done = std::function<void(std::exception_ptr, Result)>;
+
+// Cancels the operation that has returned it; may be called at any time, in any thread.
+using Cancel = std::function<void()>;
+
+namespace detail {
+
+// Calls the handler through its own executor, which has work until then.
+template <typename Result, typename Handler>
+Done<Result> Erase(Handler handler) {
+  auto executor = boost::asio::get_associated_executor(handler);
+  auto work = boost::asio::make_work_guard(executor);
+  auto shared = std::make_shared<Handler>(std::move(handler));
+  return [executor, work, shared](std::exception_ptr error, Result result) {
+    auto call = [work, shared, error, result = std::move(result)]() mutable {
+      boost::asio::get_associated_cancellation_slot(*shared).clear();
+      Handler last(std::move(*shared));
+      shared.reset();
+      last(error, std::move(result));
+    };
+    boost::asio::post(executor, std::move(call));
+  };
+}
+
+// Start: Cancel(Done<Result>).
+template <typename Result, typename Token, typename Start>
+auto Initiate(Token&& token, Start start) {
+  auto initiation = [start = std::move(start)](auto handler) mutable {
+    auto slot = boost::asio::get_associated_cancellation_slot(handler);
+    Cancel cancel = start(Erase<Result>(std::move(handler)));
+    if (slot.is_connected()) {
+      slot.assign([cancel = std::move(cancel)](boost::asio::cancellation_type) { cancel(); });
+    }
+  };
+  return boost::asio::async_initiate<Token, void(std::exception_ptr, Result)>(std::move(initiation),
+                                                                              token);
+}
+
+}  // namespace detail
+}  // namespace fairlock::client

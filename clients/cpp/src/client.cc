@@ -1,0 +1,235 @@
+#include "fairlock/client.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <future>
+
+#include "core.h"
+
+namespace fairlock::client {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string NameOf(const Terms& terms) {
+  return terms.keys.size() == 1 ? terms.keys.front() : terms.keys.front() + " and others";
+}
+
+}  // namespace
+
+HoldState::HoldState(std::weak_ptr<Core> its_core, Terms its_terms, std::int64_t its_token,
+                     Time sent_at)
+    : core(std::move(its_core)),
+      terms(std::move(its_terms)),
+      token(its_token),
+      process_(getpid()),
+      lease_(terms.options.lease),
+      sent_at_(sent_at) {}
+
+void HoldState::EndPause() const {
+  if (const auto timer = pause.lock()) timer->cancel();
+}
+
+bool HoldState::IsOfThisProcess() const { return getpid() == process_; }
+
+void HoldState::Check() const {
+  if (!IsOfThisProcess()) throw LostHold(NameOf(terms) + " is held by the parent of this process");
+  const std::lock_guard lock(mutex_);
+  if (is_over_) throw LostHold(NameOf(terms) + " was released");
+  const auto reason = LostLocked();
+  if (!reason.empty()) throw LostHold(NameOf(terms) + " is lost: " + reason);
+}
+
+std::string HoldState::LostLocked() const {
+  if (lost_.empty() && !is_over_ && BootClock::now() >= sent_at_ + lease_) {
+    lost_ = "its lease of " + std::to_string(lease_.count()) + " ms ended before it was renewed";
+  }
+  return lost_;
+}
+
+std::string HoldState::Lost() const {
+  const std::lock_guard lock(mutex_);
+  return LostLocked();
+}
+
+Time HoldState::Deadline() const {
+  const std::lock_guard lock(mutex_);
+  return sent_at_ + lease_;
+}
+
+Time HoldState::RenewAt() const {
+  const std::lock_guard lock(mutex_);
+  return sent_at_ + lease_ * 2 / 3;
+}
+
+Duration HoldState::Lease() const {
+  const std::lock_guard lock(mutex_);
+  return lease_;
+}
+
+bool HoldState::IsOver() const {
+  const std::lock_guard lock(mutex_);
+  return is_over_;
+}
+
+bool HoldState::End() {
+  const std::lock_guard lock(mutex_);
+  LostLocked();
+  return !std::exchange(is_over_, true);
+}
+
+void HoldState::SetLeaving(bool is_leaving) {
+  const std::lock_guard lock(mutex_);
+  is_leaving_ = is_leaving;
+}
+
+void HoldState::Lose(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (lost_.empty() && !is_over_ && !is_leaving_) lost_ = reason;
+}
+
+void HoldState::Renewed(Duration lease, Time sent_at) {
+  const std::lock_guard lock(mutex_);
+  if (!lost_.empty() || is_over_) return;
+  lease_ = lease;
+  sent_at_ = sent_at;
+}
+
+namespace {
+
+// Runs an operation, and blocks until it is done.
+template <typename Result, typename Begin>
+Result Block(Begin begin) {
+  auto promise = std::make_shared<std::promise<Result>>();
+  auto future = promise->get_future();
+  begin([promise](std::exception_ptr error, Result result) {
+    if (error != nullptr) {
+      promise->set_exception(error);
+    } else {
+      promise->set_value(std::move(result));
+    }
+  });
+  return future.get();
+}
+
+template <typename Result>
+std::shared_ptr<Core> CoreOf(const std::shared_ptr<HoldState>& state, const Done<Result>& done) {
+  auto core = state && state->IsOfThisProcess() ? state->core.lock() : nullptr;
+  if (!core) {
+    done(std::make_exception_ptr(LostHold("nothing is held here, or the client is closed")), {});
+  }
+  return core;
+}
+
+}  // namespace
+
+Hold::Hold() = default;
+Hold::Hold(std::shared_ptr<HoldState> state) : state_(std::move(state)) {}
+Hold::Hold(Hold&& other) noexcept = default;
+
+Hold& Hold::operator=(Hold&& other) noexcept {
+  std::swap(state_, other.state_);
+  return *this;
+}
+
+Hold::~Hold() {
+  if (!state_) return;
+  if (!state_->IsOfThisProcess()) {
+    new std::shared_ptr<HoldState>(state_);  // like its core, it is left alone
+    return;
+  }
+  if (state_->IsOver()) return;
+  if (const auto core = state_->core.lock()) {
+    core->Release(state_, [](const std::exception_ptr&, bool) {});
+  }
+}
+
+const std::vector<std::string>& Hold::keys() const { return state_->terms.keys; }
+const std::string& Hold::owner() const { return state_->terms.owner; }
+
+std::int64_t Hold::token() const {
+  check();
+  return state_->token;
+}
+
+void Hold::check() const {
+  if (!state_) throw LostHold("nothing is held here");
+  state_->Check();
+}
+
+Duration Hold::remaining() const {
+  return state_ ? std::max(0ms, std::chrono::floor<Duration>(state_->Deadline() - BootClock::now()))
+                : 0ms;
+}
+
+void Hold::renew(std::optional<Duration> lease) {
+  Block<bool>([&](Done<bool> done) { StartRenew(state_, lease, std::move(done)); });
+}
+
+bool Hold::release() {
+  return Block<bool>([&](Done<bool> done) { StartRelease(state_, std::move(done)); });
+}
+
+std::int64_t Hold::transfer(const std::string& new_owner) {
+  return Block<std::int64_t>(
+      [&](Done<std::int64_t> done) { StartTransfer(state_, new_owner, std::move(done)); });
+}
+
+Cancel Hold::StartRenew(const State& state, std::optional<Duration> lease, Done<bool> done) {
+  if (const auto core = CoreOf(state, done)) core->Renew(state, lease, std::move(done));
+  return [] {};
+}
+
+Cancel Hold::StartRelease(const State& state, Done<bool> done) {
+  const auto core = state && state->IsOfThisProcess() ? state->core.lock() : nullptr;
+  if (core) {
+    core->Release(state, std::move(done));
+  } else {
+    done(nullptr, false);
+  }
+  return [] {};
+}
+
+Cancel Hold::StartTransfer(const State& state, std::string new_owner, Done<std::int64_t> done) {
+  if (const auto core = CoreOf(state, done)) {
+    core->Transfer(state, std::move(new_owner), std::move(done));
+  }
+  return [] {};
+}
+
+Client::Client(Settings settings) : core_(std::make_shared<Core>(std::move(settings))) {}
+
+Client::~Client() { core_->Stop(); }
+
+Hold Client::lock(Keys keys, LockOptions options) {
+  return Block<Hold>([&](Done<Hold> done) { StartLock(*core_, keys, options, std::move(done)); });
+}
+
+std::optional<Hold> Client::try_lock(Keys keys, LockOptions options) {
+  return Block<std::optional<Hold>>([&](Done<std::optional<Hold>> done) {
+    StartTryLock(*core_, keys, options, std::move(done));
+  });
+}
+
+Cancel Client::StartLock(Core& core, Keys keys, LockOptions options, Done<Hold> done) {
+  return core.Lock({keys.names(), options.owner, options}, false, std::move(done));
+}
+
+Cancel Client::StartTryLock(Core& core, Keys keys, LockOptions options,
+                            Done<std::optional<Hold>> done) {
+  const auto translate = [done](std::exception_ptr error, Hold hold) {
+    try {
+      if (error != nullptr) std::rethrow_exception(error);
+      done(nullptr, std::move(hold));
+    } catch (const Denied&) {
+      done(nullptr, std::nullopt);
+    } catch (...) {
+      done(std::current_exception(), std::nullopt);
+    }
+  };
+  return core.Lock({keys.names(), options.owner, options}, true, translate);
+}
+
+}  // namespace fairlock::client

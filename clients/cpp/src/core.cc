@@ -1,0 +1,412 @@
+#include "core.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cstdio>
+#include <random>
+
+namespace fairlock::client {
+
+namespace asio = boost::asio;
+using asio::awaitable;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
+// The server ends a wait itself. The client waits this much longer before it suspects that the
+// message was lost.
+constexpr Duration kGrace = 5s;
+constexpr Duration kReleaseTime = 5s;
+constexpr Duration kForever = 24h;
+// A grant that arrives later than this part of the lease after its request is confirmed by RENEW,
+// from which the lease then counts: the time of the grant itself is not known here.
+constexpr int kLatePart = 10;
+
+Duration Until(Time time) {
+  return std::max(0ms, std::chrono::ceil<Duration>(time - BootClock::now()));
+}
+
+std::string MakeOwner() {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  std::random_device random;
+  char part[17] = "";
+  std::snprintf(part, sizeof part, "%08x%08x", random(), random());
+  return std::string(host) + ":" + std::to_string(getpid()) + ":" + part;
+}
+
+std::exception_ptr Cancelled() {
+  return std::make_exception_ptr(boost::system::system_error(asio::error::operation_aborted));
+}
+
+void CheckTerms(const Terms& terms) {
+  if (terms.keys.empty()) throw Refused("a lock needs at least one key");
+  if (terms.options.lease <= 0ms) throw Refused("lease must be greater than 0");
+  if (terms.options.shared && terms.options.limit) {
+    throw Refused("a lock is either shared or has a limit, got both");
+  }
+}
+
+}  // namespace
+
+std::optional<Duration> Core::Patience::Left() const {
+  return end ? std::optional(Until(*end)) : std::nullopt;
+}
+
+Duration Core::Patience::Limit() const { return end ? Until(*end) + kGrace : kForever; }
+
+Core::Core(Settings settings)
+    : work_(asio::make_work_guard(io_)),
+      process_(getpid()),
+      link_(io_, std::move(settings), "fairlock:" + MakeOwner(),
+            [this](const Message& message) { Deliver(message); }),
+      thread_([this] { io_.run(); }) {}
+
+void Core::Stop() {
+  if (getpid() != process_) {
+    // The thread is the parent's, and closing a socket here would silence it there.
+    new std::shared_ptr<Core>(shared_from_this());
+    return;
+  }
+  asio::post(io_, [this] {
+    is_stopping_ = true;
+    for (const auto& waiting : waiting_) {
+      waiting->is_cancelled = true;
+      waiting->wake.cancel();
+    }
+    StopIfIdle();
+  });
+  thread_.join();
+}
+
+void Core::StopIfIdle() {
+  if (is_stopping_ && operations_ == 0) io_.stop();
+}
+
+template <typename Result>
+void Core::Start(Flow<Result> flow, Done<Result> done) {
+  ++operations_;
+  asio::co_spawn(io_, std::move(flow),
+                 [this, done = std::move(done)](std::exception_ptr error, Result result) {
+                   done(error, std::move(result));
+                   --operations_;
+                   StopIfIdle();
+                 });
+}
+
+Cancel Core::Lock(Terms terms, bool is_try, Done<Hold> done) {
+  if (terms.owner.empty()) terms.owner = MakeOwner();
+  auto waiting = std::make_shared<Waiting>(io_);
+  asio::post(io_, [this, terms = std::move(terms), is_try, waiting, done = std::move(done)] {
+    waiting_.insert(waiting);
+    Start<Hold>(Acquire(terms, is_try, waiting), [this, waiting, done](auto error, Hold hold) {
+      waiting_.erase(waiting);
+      done(error, std::move(hold));
+    });
+  });
+  // Its timer must not outlive the client.
+  return [core = weak_from_this(), weak = std::weak_ptr(waiting)] {
+    const auto self = core.lock();
+    if (!self) return;
+    asio::post(self->io_, [weak] {
+      const auto its = weak.lock();
+      if (!its) return;
+      its->is_cancelled = true;
+      its->wake.cancel();
+    });
+  };
+}
+
+awaitable<Hold> Core::Acquire(Terms terms, bool is_try, WaitingPtr waiting) {
+  CheckTerms(terms);
+  const auto wait = is_try ? std::optional(0ms) : terms.options.wait;
+  Patience patience;
+  if (wait) patience.end = BootClock::now() + *wait;
+  Follow(terms, [waiting](const Message& message) {
+    waiting->messages.push_back(message);
+    waiting->wake.cancel();
+  });
+  Grant grant;
+  std::exception_ptr error;
+  bool may_leave_something = true;
+  bool is_unreachable = false;
+  try {
+    grant = co_await AskUntilDecided(terms, patience, !wait || *wait > 0ms, waiting);
+  } catch (const ConnectionFailed&) {
+    error = std::current_exception();
+    is_unreachable = true;
+  } catch (const Error&) {
+    error = std::current_exception();
+    may_leave_something = false;
+  } catch (const boost::system::system_error&) {  // cancelled
+    error = std::current_exception();
+  }
+  if (error != nullptr) {
+    if (may_leave_something) co_await Abandon(terms, is_unreachable);
+    Unfollow(terms);
+    std::rethrow_exception(error);
+  }
+  auto state = std::make_shared<HoldState>(weak_from_this(), terms, grant.token, grant.sent_at);
+  const auto hear = [state](const Message& message) {
+    if (message.event != "lost" || message.token != state->token) return;
+    state->Lose("the server reported: " + message.reason);
+    state->EndPause();
+  };
+  for (const auto& message : waiting->messages) hear(message);
+  Follow(terms, hear);
+  asio::co_spawn(io_, Watch(state), asio::detached);
+  co_return Hold(state);
+}
+
+// Asks again while the server cannot be reached. The same owner keeps its place.
+awaitable<Core::Grant> Core::AskUntilDecided(const Terms& terms, Patience patience, bool waits,
+                                             WaitingPtr waiting) {
+  Pauses pauses;
+  while (true) {
+    std::exception_ptr error;
+    try {
+      if (waiting->is_cancelled) std::rethrow_exception(Cancelled());
+      co_return co_await AskOnce(terms, patience, waits, waiting);
+    } catch (const ConnectionFailed&) {
+      error = std::current_exception();
+    }
+    const auto left = patience.Left();
+    if (left == 0ms) std::rethrow_exception(error);
+    const auto pause = pauses.Next();
+    co_await Pause(waiting, left ? std::min(*left, pause) : pause);
+  }
+}
+
+awaitable<void> Core::Pause(WaitingPtr waiting, Duration time) {
+  if (waiting->is_cancelled) co_return;
+  waiting->wake.expires_after(time);
+  co_await waiting->wake.async_wait(kQuietly);
+}
+
+awaitable<Core::Grant> Core::AskOnce(const Terms& terms, Patience patience, bool waits,
+                                     WaitingPtr waiting) {
+  // A message about an earlier request must not be taken for the answer to this one.
+  waiting->messages.clear();
+  // With NOTIFY, the server would let a request without WAIT wait.
+  const auto command = terms.Lock(patience.Left(), waits ? link_.channel() : "");
+  const auto answer = co_await link_.Ask(command, kForever);
+  if (waiting->is_cancelled) std::rethrow_exception(Cancelled());
+  auto explanation = ParseExplanation(answer.reply);
+  if (explanation.status == "queued" && waits) {
+    co_return co_await Listen(terms, patience, answer.sent_at, waiting);
+  }
+  if (!explanation.token) throw Denied(std::move(explanation));
+  co_return co_await Confirm(terms, *explanation.token, answer.sent_at);
+}
+
+awaitable<Core::Grant> Core::Listen(const Terms& terms, Patience patience, Time sent_at,
+                                    WaitingPtr waiting) {
+  const auto give_up_at = BootClock::now() + patience.Limit();
+  while (true) {
+    while (waiting->messages.empty() && !waiting->is_cancelled && BootClock::now() < give_up_at) {
+      co_await Pause(waiting, std::min(Until(give_up_at), kForever));
+    }
+    if (waiting->is_cancelled) std::rethrow_exception(Cancelled());
+    if (waiting->messages.empty()) throw Temporary("the outcome of the wait was not received");
+    const Message message = waiting->messages.front();
+    waiting->messages.pop_front();
+    if (message.event == "subscribed") throw Temporary("the connection was lost");
+    if (message.event == "granted" && message.token) {
+      co_return co_await Confirm(terms, *message.token, sent_at);
+    }
+    if (message.event == "timeout") co_return co_await AskWhy(terms);
+    if (message.event == "cancelled" && message.reason == "deadlock") {
+      throw Deadlock("the wait would never end");
+    }
+    if (message.event == "cancelled" || message.event == "superseded") {
+      throw WaitEnded(message.event + ": another request ended this wait");
+    }
+  }
+}
+
+awaitable<Core::Grant> Core::Confirm(const Terms& terms, std::int64_t token, Time sent_at) {
+  const auto lease = terms.options.lease;
+  if (BootClock::now() - sent_at > lease / kLatePart) {
+    const auto answer = co_await link_.Ask(terms.Renew(token, lease), kForever);
+    if (answer.reply.integer != 1) {
+      throw Temporary("the lease ended before its grant was confirmed");
+    }
+    sent_at = answer.sent_at;
+  }
+  Grant grant{token, sent_at};
+  co_return grant;
+}
+
+// Asks once more, without waiting: the message about a time-out names no holders.
+awaitable<Core::Grant> Core::AskWhy(const Terms& terms) {
+  const auto answer = co_await link_.Ask(terms.Lock(0ms, ""), kForever);
+  auto explanation = ParseExplanation(answer.reply);
+  if (explanation.token) co_return co_await Confirm(terms, *explanation.token, answer.sent_at);
+  explanation.status = "timeout";
+  throw Denied(std::move(explanation));
+}
+
+// Releases what an interrupted request may have got: a place in the queue, or a hold. It follows
+// that request on the same connection. If the server could not be reached until the end of the
+// wait, a single attempt must do.
+awaitable<void> Core::Abandon(const Terms& terms, bool is_unreachable) {
+  const auto give_up_at = BootClock::now() + (is_unreachable ? 0ms : kReleaseTime);
+  Pauses pauses;
+  while (true) {
+    try {
+      co_await link_.Ask(terms.Unlock(), kReleaseTime);
+      co_return;
+    } catch (const ConnectionFailed&) {
+      if (BootClock::now() >= give_up_at) co_return;
+    } catch (const Error&) {
+      co_return;
+    }
+    asio::steady_timer pause(io_, pauses.Next());
+    co_await pause.async_wait(kQuietly);
+  }
+}
+
+void Core::Renew(const StatePtr& state, std::optional<Duration> lease, Done<bool> done) {
+  asio::post(io_, [this, state, lease, done = std::move(done)] {
+    Start<bool>(RenewOnce(state, lease), done);
+  });
+}
+
+awaitable<bool> Core::RenewOnce(StatePtr state, std::optional<Duration> lease) {
+  state->Check();
+  co_await AskRenewal(state, lease.value_or(state->Lease()));
+  state->EndPause();
+  state->Check();
+  co_return true;
+}
+
+awaitable<void> Core::AskRenewal(StatePtr state, Duration lease) {
+  const auto command = state->terms.Renew(state->token, lease);
+  const auto answer = co_await link_.Ask(command, Until(state->Deadline()));
+  if (answer.reply.integer == 1) {
+    state->Renewed(lease, answer.sent_at);
+  } else {
+    state->Lose("the server does not know it any more");
+  }
+}
+
+// Runs until the hold is over. A message on the channel, or the end of the hold, ends a pause.
+awaitable<void> Core::Watch(StatePtr state) {
+  const auto& options = state->terms.options;
+  const auto pause = std::make_shared<asio::steady_timer>(io_);
+  state->pause = pause;
+  while (!state->IsOver() && state->Lost().empty()) {
+    const auto next = options.renew ? state->RenewAt() : state->Deadline();
+    if (BootClock::now() < next) {
+      pause->expires_after(std::min(Until(next), kForever));
+      co_await pause->async_wait(kQuietly);
+    } else if (options.renew) {
+      co_await RenewUntilAnswered(state, *pause);
+    }
+  }
+  Unfollow(state->terms);
+  const auto reason = state->Lost();
+  if (!state->IsOver() && options.on_lost) options.on_lost(reason);
+}
+
+// The server may be restarting: asks again while the lease lasts.
+awaitable<void> Core::RenewUntilAnswered(StatePtr state, asio::steady_timer& pause) {
+  Pauses pauses;
+  while (!state->IsOver() && state->Lost().empty()) {
+    try {
+      co_await AskRenewal(state, state->Lease());
+      co_return;
+    } catch (const Error&) {
+      pause.expires_after(std::min(pauses.Next(), Until(state->Deadline())));
+    }
+    co_await pause.async_wait(kQuietly);
+  }
+}
+
+void Core::Release(const StatePtr& state, Done<bool> done) {
+  asio::post(io_, [this, state, done = std::move(done)] { Start<bool>(ReleaseNow(state), done); });
+}
+
+// True if the lock was held until now. If the server cannot be reached, the lease ends the hold
+// later, and the result is what this process knew.
+awaitable<bool> Core::ReleaseNow(StatePtr state) {
+  if (!state->IsOfThisProcess() || !state->End()) co_return false;
+  const bool was_held = state->Lost().empty();
+  state->EndPause();
+  const auto give_up_at = BootClock::now() + kReleaseTime;
+  bool is_repeated = false;
+  Pauses pauses;
+  while (true) {
+    try {
+      const auto answer = co_await link_.Ask(state->terms.Unlock(state->token), kReleaseTime);
+      const auto count = static_cast<std::int64_t>(state->terms.keys.size());
+      // The first of two requests may have been executed although its reply was lost.
+      co_return was_held && (is_repeated || answer.reply.integer == count);
+    } catch (const ConnectionFailed&) {
+      if (BootClock::now() >= give_up_at) co_return was_held;
+    } catch (const Error&) {
+      co_return was_held;
+    }
+    is_repeated = true;
+    asio::steady_timer pause(io_, pauses.Next());
+    co_await pause.async_wait(kQuietly);
+  }
+}
+
+void Core::Transfer(const StatePtr& state, std::string new_owner, Done<std::int64_t> done) {
+  asio::post(io_, [this, state, new_owner = std::move(new_owner), done = std::move(done)] {
+    Start<std::int64_t>(TransferNow(state, new_owner), done);
+  });
+}
+
+awaitable<std::int64_t> Core::TransferNow(StatePtr state, std::string new_owner) {
+  state->Check();
+  if (state->terms.keys.size() != 1) throw Refused("only a lock of one key can be transferred");
+  const auto command = state->terms.Transfer(state->token, new_owner, state->Lease());
+  state->SetLeaving(true);
+  std::optional<std::int64_t> token;
+  std::exception_ptr error;
+  try {
+    const auto answer = co_await link_.Ask(command, Until(state->Deadline()));
+    token = answer.reply.Integer();
+  } catch (const Error&) {
+    error = std::current_exception();
+  }
+  if (token) state->End();
+  state->SetLeaving(false);
+  state->EndPause();
+  if (error != nullptr) std::rethrow_exception(error);
+  if (!token) {
+    state->Lose("the server does not know it any more");
+    state->Check();
+  }
+  co_return *token;
+}
+
+void Core::Follow(const Terms& terms, const Listener& listener) {
+  for (const auto& key : terms.keys) listeners_[{key, terms.owner}] = listener;
+  link_.SetListening(true);
+}
+
+void Core::Unfollow(const Terms& terms) {
+  for (const auto& key : terms.keys) listeners_.erase({key, terms.owner});
+  link_.SetListening(!listeners_.empty());
+}
+
+void Core::Deliver(const Message& message) {
+  if (message.event == "subscribed") {  // what was published in between is lost
+    const auto listeners = listeners_;
+    for (const auto& [name, listener] : listeners) listener(message);
+    return;
+  }
+  const auto found = listeners_.find({message.key, message.owner});
+  if (found != listeners_.end()) Listener(found->second)(message);
+}
+
+}  // namespace fairlock::client

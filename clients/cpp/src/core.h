@@ -1,0 +1,136 @@
+// The part of a client that outlives moves: its thread, its connection, its holds and waits.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "link.h"
+#include "terms.h"
+
+namespace fairlock::client {
+
+// A hold as this process sees it. Thread-safe. A hold that has ended never begins again.
+class HoldState {
+ public:
+  HoldState(std::weak_ptr<Core> core, Terms terms, std::int64_t token, Time sent_at);
+
+  const std::weak_ptr<Core> core;
+  const Terms terms;
+  const std::int64_t token;
+  // Of the renewal, to which it belongs: a hold may outlive the client. For the client's thread.
+  std::weak_ptr<boost::asio::steady_timer> pause;
+
+  void Check() const;  // throws LostHold unless the lock is certainly held
+  void EndPause() const;
+  [[nodiscard]] bool IsOfThisProcess() const;
+  [[nodiscard]] std::string Lost() const;  // why; empty if it is not lost
+  [[nodiscard]] Time Deadline() const;     // the lease ends no earlier than this
+  [[nodiscard]] Time RenewAt() const;
+  [[nodiscard]] Duration Lease() const;
+  [[nodiscard]] bool IsOver() const;
+  bool End();  // its owner ends it; false if it has ended before
+  void SetLeaving(bool is_leaving);
+  void Lose(const std::string& reason);
+  void Renewed(Duration lease, Time sent_at);
+
+ private:
+  std::string LostLocked() const;
+
+  const int process_;
+  mutable std::mutex mutex_;
+  mutable std::string lost_;
+  bool is_over_ = false;
+  bool is_leaving_ = false;  // a transfer has been sent
+  Duration lease_;
+  Time sent_at_;
+};
+
+// An acquisition. Loop-confined.
+struct Waiting {
+  explicit Waiting(boost::asio::io_context& io) : wake(io) {}
+
+  boost::asio::steady_timer wake;
+  std::deque<Message> messages;
+  bool is_cancelled = false;
+};
+
+class Core : public std::enable_shared_from_this<Core> {
+ public:
+  explicit Core(Settings settings);
+
+  void Stop();  // waits for what has begun
+
+  Cancel Lock(Terms terms, bool is_try, Done<Hold> done);
+  void Renew(const std::shared_ptr<HoldState>& state, std::optional<Duration> lease,
+             Done<bool> done);
+  void Release(const std::shared_ptr<HoldState>& state, Done<bool> done);
+  void Transfer(const std::shared_ptr<HoldState>& state, std::string new_owner,
+                Done<std::int64_t> done);
+
+ private:
+  using Name = std::pair<std::string, std::string>;  // key and owner
+  using Listener = std::function<void(const Message&)>;
+  using StatePtr = std::shared_ptr<HoldState>;
+  using WaitingPtr = std::shared_ptr<Waiting>;
+  template <typename Result>
+  using Flow = boost::asio::awaitable<Result>;
+
+  struct Grant {
+    std::int64_t token = 0;
+    Time sent_at{};
+  };
+  // The rest of a wait; it has no end without a time.
+  struct Patience {
+    std::optional<Time> end;
+    [[nodiscard]] std::optional<Duration> Left() const;
+    [[nodiscard]] Duration Limit() const;
+  };
+
+  template <typename Result>
+  void Start(Flow<Result> flow, Done<Result> done);
+
+  Flow<Hold> Acquire(Terms terms, bool is_try, WaitingPtr waiting);
+  Flow<Grant> AskUntilDecided(const Terms& terms, Patience patience, bool waits,
+                              WaitingPtr waiting);
+  Flow<Grant> AskOnce(const Terms& terms, Patience patience, bool waits, WaitingPtr waiting);
+  Flow<Grant> Listen(const Terms& terms, Patience patience, Time sent_at, WaitingPtr waiting);
+  Flow<Grant> Confirm(const Terms& terms, std::int64_t token, Time sent_at);
+  Flow<Grant> AskWhy(const Terms& terms);
+  Flow<void> Abandon(const Terms& terms, bool is_unreachable);
+  Flow<void> Pause(WaitingPtr waiting, Duration time);
+
+  Flow<bool> RenewOnce(StatePtr state, std::optional<Duration> lease);
+  Flow<bool> ReleaseNow(StatePtr state);
+  Flow<std::int64_t> TransferNow(StatePtr state, std::string new_owner);
+  Flow<void> AskRenewal(StatePtr state, Duration lease);
+  Flow<void> RenewUntilAnswered(StatePtr state, boost::asio::steady_timer& pause);
+  Flow<void> Watch(StatePtr state);
+
+  void Follow(const Terms& terms, const Listener& listener);
+  void Unfollow(const Terms& terms);
+  void Deliver(const Message& message);
+  void StopIfIdle();
+
+  boost::asio::io_context io_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  std::map<Name, Listener> listeners_;
+  std::set<WaitingPtr> waiting_;
+  int operations_ = 0;
+  bool is_stopping_ = false;
+  const int process_;
+  Link link_;
+  std::thread thread_;
+};
+
+}  // namespace fairlock::client

@@ -1,0 +1,222 @@
+#include "resp.h"
+
+#include <boost/json/src.hpp>
+#include <charconv>
+#include <map>
+
+namespace fairlock::client {
+namespace {
+
+constexpr std::int64_t kBytesMax = std::int64_t{64} << 20;
+
+// Reads from the front of a buffer; every function returns none if the buffer ends too early.
+class Reader {
+ public:
+  explicit Reader(std::string_view input) : rest_(input) {}
+
+  std::string_view rest() const { return rest_; }
+
+  std::optional<Value> Read() {
+    const auto line = Line();
+    if (!line) return std::nullopt;
+    if (line->empty()) throw ConnectionFailed("the reply is not RESP");
+    const std::string_view text = line->substr(1);
+    switch (line->front()) {
+      case '+':
+      case ',':
+      case '(':
+        return Value{Value::Kind::kText, 0, std::string(text), {}};
+      case '-':
+        return Value{Value::Kind::kError, 0, std::string(text), {}};
+      case ':':
+        return Value{Value::Kind::kInteger, Number(text), {}, {}};
+      case '#':
+        return Value{Value::Kind::kInteger, text == "t" ? 1 : 0, {}, {}};
+      case '_':
+        return Value{};
+      case '$':
+      case '=':
+        return Bytes(Number(text));
+      case '*':
+      case '~':
+        return List(Value::Kind::kList, Number(text));
+      case '%':
+        return List(Value::Kind::kList, 2 * Number(text));
+      case '>':
+        return List(Value::Kind::kPush, Number(text));
+      default:
+        throw ConnectionFailed("the reply is not RESP");
+    }
+  }
+
+ private:
+  std::optional<std::string_view> Line() {
+    const auto end = rest_.find("\r\n");
+    if (end == std::string_view::npos) return std::nullopt;
+    const auto line = rest_.substr(0, end);
+    rest_.remove_prefix(end + 2);
+    return line;
+  }
+
+  static std::int64_t Number(std::string_view text) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size()) {
+      throw ConnectionFailed("the reply is not RESP");
+    }
+    return number;
+  }
+
+  std::optional<Value> Bytes(std::int64_t size) {
+    if (size < 0) return Value{};
+    if (size > kBytesMax) throw ConnectionFailed("the reply is too long");
+    const auto length = static_cast<std::size_t>(size);
+    if (rest_.size() < length + 2) return std::nullopt;
+    Value value{Value::Kind::kText, 0, std::string(rest_.substr(0, length)), {}};
+    rest_.remove_prefix(length + 2);
+    return value;
+  }
+
+  std::optional<Value> List(Value::Kind kind, std::int64_t count) {
+    if (count < 0) return Value{};
+    Value value{kind, 0, {}, {}};
+    for (std::int64_t i = 0; i < count; ++i) {
+      auto item = Read();
+      if (!item) return std::nullopt;
+      value.items.push_back(std::move(*item));
+    }
+    return value;
+  }
+
+  std::string_view rest_;
+};
+
+std::map<std::string, const Value*> Fields(const Value& map) {
+  std::map<std::string, const Value*> fields;
+  for (std::size_t i = 0; i + 1 < map.items.size(); i += 2) {
+    fields[map.items[i].text] = &map.items[i + 1];
+  }
+  return fields;
+}
+
+// A field that the server did not send is nil.
+const Value& Field(const std::map<std::string, const Value*>& fields, const std::string& name) {
+  static const Value nil;
+  const auto found = fields.find(name);
+  return found == fields.end() ? nil : *found->second;
+}
+
+std::optional<Duration> Time(const Value& value) {
+  const auto number = value.Integer();
+  return number ? std::optional(Duration(*number)) : std::nullopt;
+}
+
+Holder ParseHolder(const Value& reply) {
+  const auto fields = Fields(reply);
+  return {.owner = Field(fields, "owner").text,
+          .token = Field(fields, "token").integer,
+          .meta = Field(fields, "meta").Text(),
+          .label = Field(fields, "label").Text(),
+          .held_for = Duration(Field(fields, "held_ms").integer),
+          .ttl = Time(Field(fields, "ttl_ms")),
+          .mode = Field(fields, "mode").text};
+}
+
+std::string DecodeBase64(std::string_view text) {
+  static constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes;
+  unsigned pending = 0;
+  int bits = 0;
+  for (const char digit : text) {
+    const auto value = kDigits.find(digit);
+    if (value == std::string_view::npos) break;  // padding
+    pending = (pending << 6U) | static_cast<unsigned>(value);
+    bits += 6;
+    if (bits >= 8) {
+      bits -= 8;
+      bytes.push_back(static_cast<char>((pending >> static_cast<unsigned>(bits)) & 0xFFU));
+    }
+  }
+  return bytes;
+}
+
+std::string TextOf(const boost::json::object& object, std::string_view name) {
+  const auto* value = object.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
+}
+
+// The server adds the exact bytes if they are not UTF-8.
+std::string BytesOf(const boost::json::object& object, const std::string& name) {
+  const auto encoded = TextOf(object, name + "_base64");
+  return encoded.empty() ? TextOf(object, name) : DecodeBase64(encoded);
+}
+
+}  // namespace
+
+std::optional<std::int64_t> Value::Integer() const {
+  return kind == Kind::kInteger ? std::optional(integer) : std::nullopt;
+}
+
+std::optional<std::string> Value::Text() const {
+  return kind == Kind::kText ? std::optional(text) : std::nullopt;
+}
+
+void AppendRequest(const Command& command, std::string& out) {
+  out += "*" + std::to_string(command.size()) + "\r\n";
+  for (const auto& word : command) {
+    out += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
+  }
+}
+
+std::optional<Value> TakeValue(std::string& input) {
+  Reader reader(input);
+  auto value = reader.Read();
+  if (value) input.erase(0, input.size() - reader.rest().size());
+  return value;
+}
+
+Explanation ParseExplanation(const Value& reply) {
+  const auto fields = Fields(reply);
+  Explanation explanation{.status = Field(fields, "status").text,
+                          .reason = Field(fields, "reason").text,
+                          .token = Field(fields, "token").Integer(),
+                          .ttl = Time(Field(fields, "ttl_ms")),
+                          .position = Field(fields, "position").Integer(),
+                          .waiters = Field(fields, "waiters").integer,
+                          .eta = Time(Field(fields, "eta_ms")),
+                          .holders = {},
+                          .key = Field(fields, "key").text};
+  for (const auto& holder : Field(fields, "holders").items) {
+    explanation.holders.push_back(ParseHolder(holder));
+  }
+  return explanation;
+}
+
+std::string Explanation::Text() const {
+  std::string text = key.empty() ? status : key + ": " + status;
+  if (!reason.empty()) text += ", " + reason;
+  for (std::size_t i = 0; i < holders.size(); ++i) {
+    text += (i == 0 ? ", held by " : ", ") + holders[i].owner;
+  }
+  if (position) text += ", position " + std::to_string(*position);
+  if (eta) text += ", about " + std::to_string(eta->count()) + " ms";
+  return text;
+}
+
+Message ParseMessage(std::string_view json) {
+  boost::system::error_code error;
+  const auto value = boost::json::parse({json.data(), json.size()}, error);
+  if (error || !value.is_object()) return {};
+  const auto& object = value.get_object();
+  Message message{.event = TextOf(object, "event"),
+                  .key = BytesOf(object, "key"),
+                  .owner = BytesOf(object, "owner"),
+                  .token = {},
+                  .reason = TextOf(object, "reason")};
+  const auto* token = object.if_contains("token");
+  if (token != nullptr && token->is_int64()) message.token = token->as_int64();
+  return message;
+}
+
+}  // namespace fairlock::client
