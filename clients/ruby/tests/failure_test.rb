@@ -20,7 +20,7 @@ class RenewalTest < Case
   def test_a_lease_without_renewal_ends
     lost = Queue.new
     hold = Fairlock.lock(client, "k", lease: 0.2, renew: false, on_lost: lost.method(:<<)).acquire
-    assert_same hold, lost.pop
+    assert_same hold, next_of(lost)
     error = assert_raises(Fairlock::LostHold) { hold.token }
     assert_match(/lease of 0.2 s ended/, error.message)
     assert_equal 0, commands("renew")
@@ -33,7 +33,7 @@ class RenewalTest < Case
     error = assert_raises(Fairlock::LostHold) do
       Fairlock.lock(client, "k", lease: 0.3, on_lost: lost.method(:<<)) do |hold|
         ask("BREAK", "k")
-        assert_same hold, lost.pop
+        assert_same hold, next_of(lost)
         assert_match(/does not know it/, assert_raises(Fairlock::LostHold) { hold.check }.message)
       end
     end
@@ -182,7 +182,7 @@ class RestartTest < Case
     lost = Queue.new
     hold = Fairlock.lock(client, "k", lease: 0.5, on_lost: lost.method(:<<)).acquire
     @server.stop(:KILL)
-    assert_same hold, lost.pop
+    assert_same hold, next_of(lost)
     assert_raises(Fairlock::LostHold) { hold.token }
     assert @server.start
     refute hold.release

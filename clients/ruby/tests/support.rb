@@ -116,6 +116,11 @@ class Case < Minitest::Test
     end
   end
 
+  def next_of(queue)
+    wait_until { !queue.empty? }
+    queue.pop
+  end
+
   def end_thread(thread)
     thread.kill.join
   rescue StandardError, Interrupt

@@ -18,8 +18,8 @@ module Fairlock
     ARRIVAL_SECONDS = 0.1
     private_constant :GIVE_UP_SECONDS, :ARRIVAL_SECONDS
 
-    def initialize(redis, terms, owner, wait, channel: nil, port: nil, explain: true, **options)
-      @port = port || (channel ? channel.port : Connections.of(redis))
+    def initialize(redis, terms, owner, wait, channel: nil, explain: true, **options)
+      @port = channel ? channel.port : Connections.of(redis)
       @terms = terms
       @owner = owner
       @wait = wait
