@@ -48,14 +48,12 @@ def translated(error: Exception) -> Exception:
 
 @contextmanager
 def describes_errors() -> Iterator[None]:
-    """In asyncio, a TLS handshake that the server ends raises an OSError without arguments, for
+    """In asyncio, a TLS connection that the server ends raises an OSError without arguments, for
     which redis-py 4.3 raises IndexError."""
     try:
         yield
     except IndexError as error:
-        if not isinstance(error.__context__, OSError):
-            raise
-        raise redis.ConnectionError(repr(error.__context__)) from error.__context__
+        raise redis.ConnectionError(repr(error.__context__)) from error
 
 
 def may_leave_something(error: BaseException) -> bool:
