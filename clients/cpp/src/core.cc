@@ -128,10 +128,11 @@ awaitable<Hold> Core::Acquire(Terms terms, bool is_try, WaitingPtr waiting) {
   const auto wait = is_try ? std::optional(0ms) : terms.options.wait;
   Patience patience;
   if (wait) patience.end = BootClock::now() + *wait;
-  Follow(terms, [waiting](const Message& message) {
+  const auto listener = std::make_shared<const Listener>([waiting](const Message& message) {
     waiting->messages.push_back(message);
     waiting->wake.cancel();
   });
+  Follow(terms, listener);
   Grant grant;
   std::exception_ptr error;
   bool may_leave_something = true;
@@ -149,18 +150,18 @@ awaitable<Hold> Core::Acquire(Terms terms, bool is_try, WaitingPtr waiting) {
   }
   if (error != nullptr) {
     if (may_leave_something) co_await Abandon(terms, is_unreachable);
-    Unfollow(terms);
+    Unfollow(terms, listener);
     std::rethrow_exception(error);
   }
   auto state = std::make_shared<HoldState>(weak_from_this(), terms, grant.token, grant.sent_at);
-  const auto hear = [state](const Message& message) {
+  const auto hear = std::make_shared<const Listener>([state](const Message& message) {
     if (message.event != "lost" || message.token != state->token) return;
     state->Lose("the server reported: " + message.reason);
     state->EndPause();
-  };
-  for (const auto& message : waiting->messages) hear(message);
+  });
+  for (const auto& message : waiting->messages) (*hear)(message);
   Follow(terms, hear);
-  asio::co_spawn(io_, Watch(state), asio::detached);
+  asio::co_spawn(io_, Watch(state, hear), asio::detached);
   co_return Hold(state);
 }
 
@@ -297,7 +298,7 @@ awaitable<void> Core::AskRenewal(StatePtr state, Duration lease) {
 }
 
 // Runs until the hold is over. A message on the channel, or the end of the hold, ends a pause.
-awaitable<void> Core::Watch(StatePtr state) {
+awaitable<void> Core::Watch(StatePtr state, ListenerPtr listener) {
   const auto& options = state->terms.options;
   const auto pause = std::make_shared<asio::steady_timer>(io_);
   state->pause = pause;
@@ -310,7 +311,7 @@ awaitable<void> Core::Watch(StatePtr state) {
       co_await RenewUntilAnswered(state, *pause);
     }
   }
-  Unfollow(state->terms);
+  Unfollow(state->terms, listener);
   const auto reason = state->Lost();
   if (!state->IsOver() && options.on_lost) options.on_lost(reason);
 }
@@ -389,24 +390,32 @@ awaitable<std::int64_t> Core::TransferNow(StatePtr state, std::string new_owner)
   co_return *token;
 }
 
-void Core::Follow(const Terms& terms, const Listener& listener) {
-  for (const auto& key : terms.keys) listeners_[{key, terms.owner}] = listener;
+void Core::Follow(const Terms& terms, const ListenerPtr& listener) {
+  for (const auto& key : terms.keys) {
+    const auto earlier = std::exchange(listeners_[{key, terms.owner}], listener);
+    if (earlier) (*earlier)({.event = "superseded", .key = key, .owner = terms.owner});
+  }
   link_.SetListening(true);
 }
 
-void Core::Unfollow(const Terms& terms) {
-  for (const auto& key : terms.keys) listeners_.erase({key, terms.owner});
+void Core::Unfollow(const Terms& terms, const ListenerPtr& listener) {
+  for (const auto& key : terms.keys) {
+    const auto found = listeners_.find({key, terms.owner});
+    if (found != listeners_.end() && found->second == listener) listeners_.erase(found);
+  }
   link_.SetListening(!listeners_.empty());
 }
 
 void Core::Deliver(const Message& message) {
   if (message.event == "subscribed") {  // what was published in between is lost
     const auto listeners = listeners_;
-    for (const auto& [name, listener] : listeners) listener(message);
+    for (const auto& [name, listener] : listeners) (*listener)(message);
     return;
   }
   const auto found = listeners_.find({message.key, message.owner});
-  if (found != listeners_.end()) Listener(found->second)(message);
+  if (found == listeners_.end()) return;
+  const ListenerPtr listener = found->second;
+  (*listener)(message);
 }
 
 }  // namespace fairlock::client

@@ -81,6 +81,8 @@ class Core : public std::enable_shared_from_this<Core> {
  private:
   using Name = std::pair<std::string, std::string>;  // key and owner
   using Listener = std::function<void(const Message&)>;
+  // Who listens to the messages about one key and owner: a wait, or the hold that it became.
+  using ListenerPtr = std::shared_ptr<const Listener>;
   using StatePtr = std::shared_ptr<HoldState>;
   using WaitingPtr = std::shared_ptr<Waiting>;
   template <typename Result>
@@ -115,16 +117,19 @@ class Core : public std::enable_shared_from_this<Core> {
   Flow<std::int64_t> TransferNow(StatePtr state, std::string new_owner);
   Flow<void> AskRenewal(StatePtr state, Duration lease);
   Flow<void> RenewUntilAnswered(StatePtr state, boost::asio::steady_timer& pause);
-  Flow<void> Watch(StatePtr state);
+  Flow<void> Watch(StatePtr state, ListenerPtr listener);
 
-  void Follow(const Terms& terms, const Listener& listener);
-  void Unfollow(const Terms& terms);
+  // Replaces an earlier listener, which hears that its wait was superseded: the server sends no
+  // such message if both waits use this connection.
+  void Follow(const Terms& terms, const ListenerPtr& listener);
+  // Does nothing for keys that another listener has taken over.
+  void Unfollow(const Terms& terms, const ListenerPtr& listener);
   void Deliver(const Message& message);
   void StopIfIdle();
 
   boost::asio::io_context io_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-  std::map<Name, Listener> listeners_;
+  std::map<Name, ListenerPtr> listeners_;
   std::set<WaitingPtr> waiting_;
   int operations_ = 0;
   bool is_stopping_ = false;

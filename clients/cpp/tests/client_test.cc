@@ -262,6 +262,31 @@ TEST_F(ClientTest, WaitSurvivesItsConnection) {
   EXPECT_EQ(wait.get().owner(), "second");
 }
 
+TEST_F(ClientTest, NewerWaitOfAnOwnerEndsTheOlderOne) {
+  Client other(Here());
+  auto holder = other.lock(key, {.lease = 30s});
+  auto older = client.lock(key, {.lease = 30s, .wait = 20s, .owner = "me"}, asio::use_future);
+  EXPECT_EQ(older.wait_for(300ms), std::future_status::timeout);
+  auto newer = client.lock(key, {.lease = 30s, .wait = 20s, .owner = "me"}, asio::use_future);
+  EXPECT_THROW(older.get(), WaitEnded);
+  holder.release();
+  EXPECT_NO_THROW(newer.get().token());
+}
+
+TEST_F(ClientTest, OwnerThatComesBackHearsOfItsGrant) {
+  Client other(Here());
+  std::future<Hold> rival;
+  {
+    auto first = client.lock(key, {.lease = 30s, .owner = "me"});
+    rival = other.lock(key, {.lease = 30s, .wait = 20s}, asio::use_future);
+    EXPECT_EQ(rival.wait_for(300ms), std::future_status::timeout);
+  }
+  auto again = client.lock(key, {.lease = 30s, .wait = 20s, .owner = "me"}, asio::use_future);
+  EXPECT_EQ(again.wait_for(300ms), std::future_status::timeout);
+  rival.get().release();
+  EXPECT_NO_THROW(again.get().token());
+}
+
 TEST_F(ClientTest, CancelledWaitLeavesNoPlace) {
   const auto hold = client.lock(key);
   asio::cancellation_signal signal;

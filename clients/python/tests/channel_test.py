@@ -78,6 +78,36 @@ class Threads(support.Case):
         with self.assertRaisesRegex(fairlock.WaitEnded, "cancelled"):
             result()
 
+    def test_a_newer_wait_of_an_owner_ends_the_older_one(self):
+        self.ask("LOCK", "k", "other")
+        older = self.in_thread(self.lock("k", owner="me", wait=30).acquire)
+        support.wait_until(lambda: self.waiters("k"))
+        newer = self.in_thread(self.lock("k", owner="me", wait=30).acquire)
+        with self.assertRaisesRegex(fairlock.WaitEnded, "superseded"):
+            older()
+        self.ask("UNLOCK", "k", "other")
+        newer().release()
+
+    def test_an_owner_that_comes_back_hears_of_its_grant(self):
+        first = self.lock("k", owner="me").acquire()
+        rival = self.in_thread(fairlock.lock(self.client(), "k", owner="rival").acquire)
+        support.wait_until(lambda: self.waiters("k"))
+        first.release()
+        again = self.in_thread(self.lock("k", owner="me", wait=30).acquire)
+        held = rival()
+        support.wait_until(lambda: self.waiters("k"))
+        held.release()
+        again().release()
+
+    def test_messages_of_others_are_ignored(self):
+        self.ask("LOCK", "k", "other")
+        result = self.in_thread(self.lock("k", owner="me").acquire)
+        support.wait_until(lambda: self.waiters("k"))
+        for text in ("granted", "[]", '{"event":"granted"}'):
+            self.ask("PUBLISH", self.channel.name, text)
+        self.ask("UNLOCK", "k", "other")
+        result().release()
+
     def test_the_connection_of_the_channel_is_closed(self):
         self.ask("LOCK", "k", "other")
         result = self.in_thread(self.lock("k", owner="me").acquire)

@@ -73,9 +73,9 @@ class Channel:
         """Delivers the messages about these keys of this owner. For Lock."""
         self._listeners.add(terms, owner, listener)
 
-    def unfollow(self, terms: Terms, owner: Name) -> None:
+    def unfollow(self, terms: Terms, owner: Name, listener: Listener) -> None:
         """The opposite of follow()."""
-        self._listeners.remove(terms, owner)
+        self._listeners.remove(terms, owner, listener)
 
     def _read(self) -> None:
         attempts = pauses()
@@ -108,4 +108,4 @@ class Channel:
             # What was published in between is lost, so all waits must ask again.
             self._listeners.deliver_to_all(Message("subscribed"))
         elif message["type"] == "message":
-            self._listeners.deliver(Message.parse(message["data"]))
+            self._listeners.deliver(message["data"])

@@ -130,7 +130,7 @@ class Hold:
         if self._alarm is not None:
             alarms.cancel(self._alarm)
         if self._channel is not None:
-            self._channel.unfollow(self._state.terms, self._state.owner)
+            self._channel.unfollow(self._state.terms, self._state.owner, self._hear)
 
     def _start_watch(self) -> None:
         # A daemon thread does not keep the process alive, so the lease ends with the process.
@@ -222,17 +222,18 @@ class Lock:
         except BaseException as error:
             if state is not None:
                 state.is_over = True  # ends its renewal
-            self._give_up(port, owner, error)
+            self._give_up(port, owner, mailbox, error)
             raise
 
-    def _give_up(self, port: Port, owner: Name, error: BaseException) -> None:
+    def _give_up(self, port: Port, owner: Name, mailbox: Mailbox[Message],
+                 error: BaseException) -> None:
         try:
             if may_leave_something(error):
                 port.run(abandon(self._terms, owner, error))
         finally:
             port.forget_outstanding()
             if self._channel is not None:
-                self._channel.unfollow(self._terms, owner)
+                self._channel.unfollow(self._terms, owner, mailbox.put)
 
 
 def lock(client: Client, *keys: Name, lease: float = 30, wait: float | None = None,

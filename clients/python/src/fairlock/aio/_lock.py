@@ -113,7 +113,7 @@ class Hold:
     def _leave(self) -> None:
         self._wake.set()
         if self._channel is not None:
-            self._channel.unfollow(self._state.terms, self._state.owner)
+            self._channel.unfollow(self._state.terms, self._state.owner, self._hear)
 
     async def _watch(self, renews: bool) -> None:
         port = Port(self._client, self._channel.gate if self._channel else None, wake=self._wake)
@@ -183,17 +183,18 @@ class Lock:
             hold.hear_all(mailbox)
             return hold
         except BaseException as error:
-            await finish(self._give_up(port, owner, error))
+            await finish(self._give_up(port, owner, mailbox, error))
             raise
 
-    async def _give_up(self, port: Port, owner: Name, error: BaseException) -> None:
+    async def _give_up(self, port: Port, owner: Name, mailbox: Mailbox[Message],
+                       error: BaseException) -> None:
         try:
             if may_leave_something(error):
                 await port.run(abandon(self._terms, owner, error))
         finally:
             await port.forget_outstanding()
             if self._channel is not None:
-                self._channel.unfollow(self._terms, owner)
+                self._channel.unfollow(self._terms, owner, mailbox.put_nowait)
 
 
 def lock(client: AsyncClient, *keys: Name, lease: float = 30, wait: float | None = None,
