@@ -393,7 +393,7 @@ awaitable<std::int64_t> Core::TransferNow(StatePtr state, std::string new_owner)
 void Core::Follow(const Terms& terms, const ListenerPtr& listener) {
   for (const auto& key : terms.keys) {
     const auto earlier = std::exchange(listeners_[{key, terms.owner}], listener);
-    if (earlier) (*earlier)({.event = "superseded", .key = key, .owner = terms.owner});
+    if (earlier) (*earlier)({"superseded", key, terms.owner, std::nullopt, {}});
   }
   link_.SetListening(true);
 }
