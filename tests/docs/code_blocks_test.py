@@ -87,14 +87,19 @@ EPILOGUES = {
                           "ActiveJob::Base.logger = nil\nReturningJob.perform_now(42)\n",
     "class AnswerJob": "require 'sidekiq/testing'\nSidekiq::Testing.fake!\n"
                        "AnswerJob.new.perform(42)\n",
+    "class WebhookJob": "ActiveJob::Base.queue_adapter = :test\n"
+                        "ActiveJob::Base.logger = nil\n"
+                        "def handle(conversation, event, token) = puts(\"ENTERED #{token}\")\n"
+                        "WebhookJob.perform_now(42, 'created')\n",
     "class ImportWorker": "raise 'none' unless ImportWorker.get_sidekiq_options['unique']\n",
 }
 PROLOGUES = {
-    "class ImportWorker": f"require '{ROOT}/tests/clients/unique_jobs/unique_jobs'\n",
+    "Fairlock::Semaphore": "uuid = '6f1c'\ndef create(uuid) = warn(uuid)\n",
 }
 
-# Debian does not package .NET; programs in Java only show what others do.
-NOT_RUN = {"csharp", "java"}
+# Debian does not package .NET; programs in Java only show what others do. The examples in C++ are
+# compiled with the library for it.
+NOT_RUN = {"cpp", "csharp", "java"}
 # COMMANDS.md is generated from the command table, except for its introduction.
 PRINTED = ROOT / "docs" / "COMMANDS.md"
 # The reader's own programs in shell blocks.
