@@ -32,15 +32,21 @@ type Channel struct {
 	subscription *redis.PubSub
 }
 
-// NewChannel subscribes to a new channel of the server.
+// NewChannel subscribes to a new channel of the server. While the server cannot be reached, it asks
+// again, for 5 s.
 func NewChannel(client *redis.Client) (*Channel, error) { return newChannel(client, silenceMax) }
 
 func newChannel(client *redis.Client, silence duration) (*Channel, error) {
 	c := &Channel{client: client, name: "fairlock:" + makeOwner(), silence: silence,
 		gate: make(chan struct{}, 1), listeners: listeners{byName: map[listenerName]*listener{}},
 		stop: make(chan struct{}), ended: make(chan struct{})}
-	if err := c.subscribe(); err != nil {
-		return nil, translated(err)
+	giveUpAt := now() + subscribeMax
+	var attempts backoff
+	for err := c.subscribe(); err != nil; err = c.subscribe() {
+		if !isTemporary(err) || now() >= giveUpAt {
+			return nil, translated(err)
+		}
+		time.Sleep(attempts.pause(err))
 	}
 	go c.read()
 	return c, nil

@@ -5,6 +5,8 @@ import threading
 import time
 import unittest
 
+import redis.asyncio
+
 import aio_test
 import support
 from kept_server import KeptServer
@@ -152,6 +154,26 @@ class Restarts(support.Case):
             self.assertTrue(holder.release())
             self.assertTrue(result().release())
         self.assertEqual(lost, [])
+
+    def test_a_channel_opened_during_an_outage(self):
+        client = self.client()
+        self.server.kill()
+        threads = self.in_thread(lambda: fairlock.Channel(client))
+
+        async def tasks():
+            own = redis.asyncio.Redis(port=self.server.port)
+            async with fairlock.aio.Channel(own) as channel:
+                name = channel.name
+            await own.close()
+            return name
+
+        names = self.in_thread(lambda: asyncio.run(tasks()))
+        time.sleep(0.5)
+        self.server.start_again()
+        with threads() as channel:
+            with fairlock.lock(client, "k", channel=channel) as hold:
+                self.assertGreater(hold.token, 0)
+        self.assertTrue(names())
 
 
 class Tasks(aio_test.AsyncCase):

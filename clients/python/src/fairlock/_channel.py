@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from typing import Any, ContextManager
 
 import redis
 
 from ._client import Client, require
-from ._failures import pauses
+from ._failures import is_temporary, pauses
 from ._listeners import Listener, Listeners
 from ._replies import Message
-from ._terms import Name, Terms, make_owner
+from ._terms import Name, Terms, make_owner, now
 from .errors import FairlockError
 
 _log = logging.getLogger("fairlock")
@@ -37,10 +38,7 @@ class Channel:
         self._stops = threading.Event()
         self._silence = client.connection_pool.connection_kwargs.get("socket_timeout")
         self._pubsub = client.pubsub()
-        self._pubsub.subscribe(self.name)
-        if self._pubsub.get_message(timeout=_SUBSCRIBE_SECONDS) is None:
-            self._pubsub.close()
-            raise redis.TimeoutError(f"SUBSCRIBE: no reply within {_SUBSCRIBE_SECONDS:g} s")
+        self._subscribe()
         self._reader = threading.Thread(target=self._read, name="fairlock-channel", daemon=True)
         self._reader.start()
 
@@ -76,6 +74,21 @@ class Channel:
     def unfollow(self, terms: Terms, owner: Name, listener: Listener) -> None:
         """The opposite of follow()."""
         self._listeners.remove(terms, owner, listener)
+
+    def _subscribe(self) -> None:
+        """While the server cannot be reached, asks again."""
+        attempts, give_up_at = pauses(), now() + _SUBSCRIBE_SECONDS
+        while True:
+            try:
+                self._pubsub.subscribe(self.name)
+                if self._pubsub.get_message(timeout=_SUBSCRIBE_SECONDS) is not None:
+                    return
+                raise redis.TimeoutError(f"SUBSCRIBE: no reply within {_SUBSCRIBE_SECONDS:g} s")
+            except redis.RedisError as error:
+                self._pubsub.close()
+                if not is_temporary(error) or now() >= give_up_at:
+                    raise
+            time.sleep(next(attempts))
 
     def _read(self) -> None:
         attempts = pauses()

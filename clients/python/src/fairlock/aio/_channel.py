@@ -10,10 +10,10 @@ from typing import Any, AsyncContextManager
 import redis
 
 from .._client import AsyncClient, require_async
-from .._failures import describes_errors, pauses
+from .._failures import describes_errors, is_temporary, pauses
 from .._listeners import Listener, Listeners
 from .._replies import Message
-from .._terms import Name, Terms, make_owner
+from .._terms import Name, Terms, make_owner, now
 from ..errors import FairlockError
 
 _log = logging.getLogger("fairlock")
@@ -39,14 +39,7 @@ class Channel:
         self._reader: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Channel:
-        try:
-            with describes_errors():
-                await self._pubsub.subscribe(self.name)
-            if await self._pubsub.get_message(timeout=_SUBSCRIBE_SECONDS) is None:
-                raise redis.TimeoutError(f"SUBSCRIBE: no reply within {_SUBSCRIBE_SECONDS:g} s")
-        except BaseException:
-            await self._pubsub.close()
-            raise
+        await self._subscribe()
         self._reader = asyncio.create_task(self._read())
         return self
 
@@ -75,6 +68,22 @@ class Channel:
     def unfollow(self, terms: Terms, owner: Name, listener: Listener) -> None:
         """The opposite of follow()."""
         self._listeners.remove(terms, owner, listener)
+
+    async def _subscribe(self) -> None:
+        """While the server cannot be reached, asks again."""
+        attempts, give_up_at = pauses(), now() + _SUBSCRIBE_SECONDS
+        while True:
+            try:
+                with describes_errors():
+                    await self._pubsub.subscribe(self.name)
+                if await self._pubsub.get_message(timeout=_SUBSCRIBE_SECONDS) is not None:
+                    return
+                raise redis.TimeoutError(f"SUBSCRIBE: no reply within {_SUBSCRIBE_SECONDS:g} s")
+            except BaseException as error:
+                await self._pubsub.close()
+                if not is_temporary(error) or now() >= give_up_at:
+                    raise
+            await asyncio.sleep(next(attempts))
 
     async def _read(self) -> None:
         attempts = pauses()
