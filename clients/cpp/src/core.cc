@@ -313,7 +313,11 @@ awaitable<void> Core::Watch(StatePtr state, ListenerPtr listener) {
   }
   Unfollow(state->terms, listener);
   const auto reason = state->Lost();
-  if (!state->IsOver() && options.on_lost) options.on_lost(reason);
+  if (state->IsOver() || !options.on_lost) co_return;
+  try {
+    options.on_lost(reason);
+  } catch (...) {  // must not end the thread that renews all other holds
+  }
 }
 
 // The server may be restarting: asks again while the lease lasts.

@@ -134,7 +134,9 @@ awaitable<Answer> Link::Ask(Command command, Duration limit) {
   request->done.expires_after(std::min(limit, settings_.reply_timeout));
   co_await request->done.async_wait(kQuietly);
   if (!request->reply && !request->error) {
-    Drop(std::make_exception_ptr(Temporary("the server did not reply in time")));
+    request->error = std::make_exception_ptr(Temporary("the server did not reply in time"));
+    // A shorter limit is the caller's: the connection, which others share, may be in order.
+    if (limit >= settings_.reply_timeout) Drop(request->error);
   }
   if (request->error) std::rethrow_exception(request->error);
   if (request->reply->kind == Value::Kind::kError) Throw(request->reply->text);

@@ -49,7 +49,8 @@ struct LockOptions {
   std::optional<int> max_waiters{};
   std::string meta{};
   std::string label{};
-  // Called once, in the client's thread, with the reason. Must not block or destroy the client.
+  // Called once, in the client's thread, with the reason. Must not block or destroy the client;
+  // an exception is ignored.
   std::function<void(const std::string&)> on_lost{};
 };
 
