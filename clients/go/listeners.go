@@ -2,7 +2,7 @@ package fairlock
 
 import "sync"
 
-// listener is told the messages about the keys of one owner.
+// A listener receives the messages about the keys of one owner.
 type listener struct{ hear func(message) }
 
 type listenerName struct{ key, owner string }

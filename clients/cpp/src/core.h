@@ -81,7 +81,7 @@ class Core : public std::enable_shared_from_this<Core> {
  private:
   using Name = std::pair<std::string, std::string>;  // key and owner
   using Listener = std::function<void(const Message&)>;
-  // Who listens to the messages about one key and owner: a wait, or the hold that it became.
+  // Receives the messages about one key and owner, for a wait or for the hold that the wait became.
   using ListenerPtr = std::shared_ptr<const Listener>;
   using StatePtr = std::shared_ptr<HoldState>;
   using WaitingPtr = std::shared_ptr<Waiting>;

@@ -143,7 +143,7 @@ class Play:
         return self.server.ask("LOCKED", key), self.waiters(key)
 
     def on_waiters(self, step):
-        """waiters K N: waits until so many are in the queue."""
+        """waiters K N: waits until N owners are in the queue of K."""
         key, count = self.key(step.words[0]), int(step.words[1])
         self.until(lambda: len(self.waiters(key)) == count, lambda: self.waiters(key))
 
