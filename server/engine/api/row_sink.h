@@ -18,9 +18,10 @@ class RowSink {
 
 // How much of the state a scan reports.
 struct RowDetail {
-  bool with_time_left = false;  // of leases; otherwise leases start over after a restart
-  bool with_all_places =
-      false;  // includes places without KEEP, whose owners may return for a short time only
+  // With the time that is left of each lease; otherwise leases start over after a restart.
+  bool with_time_left = false;
+  // With places without KEEP, to which an owner can return only within a grace.
+  bool with_all_places = false;
 };
 
 }  // namespace fairlock::engine

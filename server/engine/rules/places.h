@@ -36,8 +36,8 @@ class Places {
   void Keep(Claim& place, TimeMs now);
   void Skip(Claim& place, TimeMs now);
   void Grant(Claim& place, Attachment* to, TimeMs now);
-  // The connection on which the request waits has closed, or its WAIT is over: keeps the place,
-  // skips it, or ends it.
+  // The connection or channel on which the request waits has closed: keeps the place, skips it, or
+  // ends it.
   void LoseRequest(Claim& place, TimeMs now);
   // Call this when the grant of the place did not reach its owner and the place is back in the
   // queue.
