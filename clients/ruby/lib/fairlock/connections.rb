@@ -46,6 +46,16 @@ module Fairlock
       put(connection, is_usable) if connection
     end
 
+    # Yields a connection that nobody else uses meanwhile. If the block raises, it is closed.
+    def lend
+      connection = take
+      result = yield connection
+      is_usable = true
+      result
+    ensure
+      put(connection, is_usable) if connection
+    end
+
     # A new connection.
     def open
       @redis.with do |redis|

@@ -32,10 +32,9 @@ module Fairlock
       # without a lease ends with its session and leaves nothing to clean up. Returns false without
       # calling the block if the digest was denied.
       def hold(digest, jid, type:, limit:, meta:, wait: 0, &block)
-        session = Session.new(@connections)
         terms = Terms.new(keys: [digest], lease: nil, session: true, limit: limit, label: type,
                           meta: JSON.generate(meta))
-        session.hold(terms, jid, wait, &block)
+        @connections.lend { |connection| Session.new(connection).hold(terms, jid, wait, &block) }
       end
 
       # Transfers the digest from the old job to the new one; returns false if the old one no longer
@@ -104,11 +103,10 @@ module Fairlock
       end
     end
 
-    # A connection of its own, whose end releases what was taken over it.
+    # A connection that nobody else uses meanwhile. Its end releases what was taken over it.
     class Session
-      def initialize(connections)
-        @connections = connections
-        @connection = connections.open
+      def initialize(connection)
+        @connection = connection
       end
 
       # For Acquisition.
@@ -127,8 +125,6 @@ module Fairlock
           ask(terms.unlock(owner))
         end
         true
-      ensure
-        @connection.close
       end
 
       private
