@@ -26,6 +26,7 @@ constexpr auto kErrors = std::to_array<ErrorRow>({
     {ErrorCode::kStorage, "STORAGE", "the disk has failed or is short of space"},
     {ErrorCode::kLoading, "LOADING", "the server is reading its state from the disk"},
     {ErrorCode::kMoved, "MOVED", "another server is responsible for the key"},
+    {ErrorCode::kCrossSlot, "CROSSSLOT", "the keys of one request have different hash slots"},
     {ErrorCode::kClusterDown, "CLUSTERDOWN", "no server is currently responsible for the key"},
     {ErrorCode::kTryAgain, "TRYAGAIN",
      "not possible at the moment; the same request may succeed later"},

@@ -25,6 +25,7 @@ enum class ErrorCode : std::uint8_t {
   kStorage,
   kLoading,
   kMoved,
+  kCrossSlot,
   kClusterDown,
   kTryAgain,
   kNoQuorum,

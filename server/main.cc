@@ -115,6 +115,9 @@ int main(int argc, char** argv) {
       return CheckData(line.config) ? EXIT_SUCCESS : EXIT_FAILURE;
     case Action::kImport:
       return fairlock::server::ImportData(line.config, line.imported) ? EXIT_SUCCESS : EXIT_FAILURE;
+    case Action::kCreateFleet:
+      return fairlock::server::CreateFleet(line.config, line.partitions) ? EXIT_SUCCESS
+                                                                         : EXIT_FAILURE;
     case Action::kRestore:
       return fairlock::server::RestoreBackup(line.config, line.backup) ? EXIT_SUCCESS
                                                                        : EXIT_FAILURE;

@@ -172,6 +172,7 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
                {.ready = [this] { NoteReady(); },
                 .stop = [this](const std::string& why) { RequestStop(why); },
                 .leader_seen = [this](const auto& view) { relay_.LeaderSeen(view); },
+                .joins_cluster = [this] { relay_.ServeHere(); },
                 .leads = [this] { relay_.ServeHere(); }}),
       users_(parts_, loop_, log, settings_.config()),
       http_(loop_, config, log),

@@ -29,6 +29,9 @@ struct ClusterOptions {
   std::optional<std::string> to;
   std::optional<DurationMs> wait_ms;
   std::string folder;
+  std::optional<std::int64_t> partitions;
+  std::optional<std::string> etcd;
+  std::optional<std::string> name;
   std::optional<std::string> config;
   bool is_yes = false;
   bool is_json = false;
@@ -142,14 +145,16 @@ Result<int> AcceptRestore(const ClusterOptions& options, Context& context) {
 
 // IMPORT
 
-Result<int> Import(const ClusterOptions& options, Context& context) {
-  std::vector<std::string> arguments;
+// The arguments of a fairlockd that reads the configuration of a node.
+std::vector<std::string> ArgumentsOfNode(const ClusterOptions& options) {
   std::error_code ignored;
-  if (options.config) {
-    arguments = {"--config", *options.config};
-  } else if (std::filesystem::exists(kServerConfig, ignored)) {
-    arguments = {"--config", std::string(kServerConfig)};
-  }
+  if (options.config) return {"--config", *options.config};
+  if (!std::filesystem::exists(kServerConfig, ignored)) return {};
+  return {"--config", std::string(kServerConfig)};
+}
+
+Result<int> Import(const ClusterOptions& options, Context& context) {
+  std::vector<std::string> arguments = ArgumentsOfNode(options);
   arguments.insert(arguments.end(), {"--import", options.folder});
   const Result<int> done = RunFairlockd(arguments, options.is_json);
   if (!done) return done.failure();
@@ -157,6 +162,24 @@ Result<int> Import(const ClusterOptions& options, Context& context) {
     boost::json::object object;
     json::AddText(object, "imported", options.folder);
     context.PrintJson(object);
+  }
+  return kExitDone;
+}
+
+// CREATE
+
+Result<int> Create(const ClusterOptions& options, Context& context) {
+  if (!options.partitions) {
+    return Failure{kExitWrongUse, "--partitions is missing: how many partitions share the keys"};
+  }
+  std::vector<std::string> arguments = ArgumentsOfNode(options);
+  if (options.etcd) arguments.insert(arguments.end(), {"--cluster-etcd", *options.etcd});
+  if (options.name) arguments.insert(arguments.end(), {"--cluster-name", *options.name});
+  arguments.insert(arguments.end(), {"--create-fleet", std::to_string(*options.partitions)});
+  const Result<int> done = RunFairlockd(arguments, options.is_json);
+  if (!done) return done.failure();
+  if (options.is_json) {
+    context.PrintJson(boost::json::object{{"partitions", *options.partitions}});
   }
   return kExitDone;
 }
@@ -183,6 +206,18 @@ Action DescribeAcceptRestore(Arguments& arguments) {
   return [options](Context& context) { return AcceptRestore(*options, context); };
 }
 
+Action DescribeCreate(Arguments& arguments) {
+  auto options = std::make_shared<ClusterOptions>();
+  arguments.Number("--partitions", options->partitions, {1, 64},
+                   "How many partitions share the keys; this can never change");
+  arguments.Text("--etcd", options->etcd, "Members of etcd, instead of cluster_etcd in the file");
+  arguments.Text("--name", options->name, "Name of the fleet, instead of cluster_name in the file");
+  arguments.Text("--config", options->config,
+                 "Configuration file of a node of the fleet (/etc/fairlock/fairlock.yaml)");
+  arguments.Flag("--json", options->is_json, "Print JSON: the number of partitions");
+  return [options](Context& context) { return Create(*options, context); };
+}
+
 Action DescribeImport(Arguments& arguments) {
   auto options = std::make_shared<ClusterOptions>();
   arguments.Required("DIR", options->folder, "Data folder of a server that is stopped");
@@ -198,6 +233,7 @@ constexpr auto kClusterCommands = std::to_array<CommandRow>({
     {"cluster failover", kServer, "Makes the leader hand over to a standby", DescribeFailover},
     {"cluster accept-restore", kServer, "Continues on an etcd restored from a backup",
      DescribeAcceptRestore},
+    {"cluster create", kServer, "Creates a fleet whose partitions share the keys", DescribeCreate},
     {"cluster import", kServer, "Starts a new fleet with the locks from a data folder",
      DescribeImport},
 });

@@ -11,6 +11,7 @@
 #include "server/command/client/client_registry.h"
 #include "server/command/client/unit_warnings.h"
 #include "server/command/client/unsent_grants.h"
+#include "server/command/cluster/key_routing.h"
 #include "server/command/delivery/awaited_replies.h"
 #include "server/command/delivery/effect_delivery.h"
 #include "server/command/environment/environment.h"
@@ -60,6 +61,7 @@ struct ServerParts {
   UnixTime unix_time;
   Statistics statistics;
   Availability availability;
+  KeyRouting routing;
   MatchingMeter matching;
 
   GrantsInFlight grants;

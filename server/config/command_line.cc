@@ -25,6 +25,7 @@ struct GivenOptions {
   std::string config_file;
   std::string backup;
   std::string imported;
+  std::string partitions;
   std::vector<std::vector<std::string>> values;  // indexed like AllOptions(); the last value wins
 };
 
@@ -37,6 +38,7 @@ void Describe(CLI::App& app, GivenOptions& given) {
   app.add_flag("--init", given.initialise);
   app.add_option("--restore", given.backup);
   app.add_option("--import", given.imported);
+  app.add_option("--create-fleet", given.partitions);
   app.add_flag("--hash-password", given.hash_password);
   app.add_flag("--version", given.version);
   app.add_flag("--help,-h", given.help);
@@ -106,6 +108,7 @@ Action ActionOf(const GivenOptions& given) {
   if (given.check_data) return Action::kCheckData;
   if (given.hash_password) return Action::kHashPassword;
   if (!given.imported.empty()) return Action::kImport;
+  if (!given.partitions.empty()) return Action::kCreateFleet;
   return given.backup.empty() ? Action::kRun : Action::kRestore;
 }
 
@@ -143,6 +146,7 @@ CommandLine ReadCommandLine(std::span<const char* const> arguments) {
   line.initialises = given.initialise;
   line.backup = given.backup;
   line.imported = given.imported;
+  line.partitions = given.partitions;
   return line;
 }
 

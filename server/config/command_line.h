@@ -16,6 +16,7 @@ enum class Action : std::uint8_t {
   kCheckData,
   kRestore,
   kImport,
+  kCreateFleet,
   kHashPassword,
   kShowVersion,
   kShowHelp
@@ -28,6 +29,7 @@ struct CommandLine {
   bool initialises = false;  // the data folder may be empty (--init)
   std::string backup;        // kRestore: the backup's path
   std::string imported;      // kImport: the path of the data folder to import
+  std::string partitions;    // kCreateFleet: how many partitions the fleet has
   std::string error;         // what is wrong and what is allowed; empty: no error
 };
 

@@ -103,6 +103,9 @@ struct Config {
   std::string cluster_name;
   std::string cluster_node;
   std::string cluster_announce;
+  std::string cluster_partition;
+  std::string cluster_dialect;
+  std::string cluster_machine;
   std::string cluster_relay;
   std::int64_t sentinel_port = 0;
   std::string cluster_keep_lines;

@@ -113,6 +113,9 @@ std::string HelpText() {
   text += HelpEntry("--restore BACKUP", "Restore the data folder from a backup, and exit.");
   text += HelpEntry("--import DIR",
                     "Start the log of a new fleet with the locks from a data folder, and exit.");
+  text += HelpEntry("--create-fleet N",
+                    "Create a fleet of N partitions, which share the keys, and exit. The first "
+                    "node of a fleet that does not exist creates it with one.");
   text += HelpEntry("--hash-password",
                     "Read a password from standard input, print its hash for requirepass or "
                     "acl_file, and exit.");

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "server/access/digest.h"
+#include "server/command/cluster/node_id.h"
 
 namespace fairlock::sentinel {
 
@@ -12,9 +12,8 @@ namespace {
 
 using command::FleetNode;
 using command::FleetReport;
+using command::NodeId;
 using protocol::ReplyWriter;
-
-constexpr std::size_t kIdDigits = 40;
 
 using Field = std::pair<std::string_view, std::string>;
 
@@ -31,7 +30,7 @@ std::string AgeOf(const FleetReport& fleet) {
 }
 
 bool IsStandby(const FleetReport& fleet, const FleetNode& node) {
-  return node.name != fleet.leader;
+  return node.name != fleet.leader && IsPeer(fleet, node);
 }
 
 bool IsOtherSentinel(const FleetReport& fleet, const FleetNode& node) {
@@ -44,7 +43,7 @@ void WriteReplica(const MasterView& view, const FleetNode& node, ReplyWriter& re
   WriteFields({{"name", node.host + ":" + port},
                {"ip", node.host},
                {"port", port},
-               {"runid", IdOf(fleet.fleet, node.name)},
+               {"runid", NodeId(fleet.fleet, node.name)},
                {"flags", "slave"},
                {"link-pending-commands", "0"},
                {"link-refcount", "1"},
@@ -66,7 +65,7 @@ void WriteReplica(const MasterView& view, const FleetNode& node, ReplyWriter& re
 }
 
 void WriteSentinel(const FleetReport& fleet, const FleetNode& node, ReplyWriter& reply) {
-  const std::string id = IdOf(fleet.fleet, node.name);
+  const std::string id = NodeId(fleet.fleet, node.name);
   WriteFields({{"name", id},
                {"ip", node.host},
                {"port", std::to_string(node.sentinel_port)},
@@ -86,11 +85,6 @@ void WriteSentinel(const FleetReport& fleet, const FleetNode& node, ReplyWriter&
 
 }  // namespace
 
-std::string IdOf(std::string_view fleet, std::string_view node) {
-  const std::string name = std::string(fleet).append("/").append(node);
-  return access::HexOf(access::DigestOf(name)).substr(0, kIdDigits);
-}
-
 std::size_t CountOtherSentinels(const FleetReport& fleet) {
   return static_cast<std::size_t>(std::ranges::count_if(
       fleet.nodes, [&](const FleetNode& node) { return IsOtherSentinel(fleet, node); }));
@@ -109,7 +103,7 @@ void WriteMaster(const MasterView& view, std::int64_t unix_ms, ReplyWriter& repl
   WriteFields({{"name", fleet.fleet},
                {"ip", view.host},
                {"port", std::to_string(view.port)},
-               {"runid", fleet.leader.empty() ? "" : IdOf(fleet.fleet, fleet.leader)},
+               {"runid", fleet.leader.empty() ? "" : NodeId(fleet.fleet, fleet.leader)},
                // Clients do not use a master with the first set of flags; they ask again later.
                {"flags", view.is_down ? "s_down,o_down,master,disconnected" : "master"},
                {"link-pending-commands", "0"},

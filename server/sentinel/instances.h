@@ -1,16 +1,13 @@
 // Describes the nodes of a fleet as Redis Sentinel does: as fields whose values are all strings.
 #pragma once
 
-#include <string>
-#include <string_view>
+#include <cstddef>
+#include <cstdint>
 
 #include "protocol/reply_writer.h"
 #include "server/sentinel/leader_watch.h"
 
 namespace fairlock::sentinel {
-
-// The Sentinel id of that node: 40 hexadecimal digits. Every node computes the same id for it.
-std::string IdOf(std::string_view fleet, std::string_view node);
 
 // Writes the reply to SENTINEL MASTER. `unix_ms`: the current time.
 void WriteMaster(const MasterView& view, std::int64_t unix_ms, protocol::ReplyWriter& reply);

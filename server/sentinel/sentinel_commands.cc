@@ -182,7 +182,13 @@ void Master(Call& call) {
   WriteMaster(call.watch.View(), unix_ms, call.reply);
 }
 
+// A fleet of the dialect `cluster` has a leader for each partition, which Sentinel cannot describe.
+bool HasOneLeader(const Call& call) {
+  return call.watch.View().fleet.dialect != command::FleetDialect::kCluster;
+}
+
 void Masters(Call& call) {
+  if (!HasOneLeader(call)) return call.reply.ArrayHeader(0);
   call.reply.ArrayHeader(1);
   Master(call);
 }
@@ -192,7 +198,7 @@ void Sentinels(Call& call) { WriteSentinels(call.watch.View(), call.reply); }
 
 void MyId(Call& call) {
   const command::FleetReport fleet = call.watch.View().fleet;
-  call.reply.Bulk(IdOf(fleet.fleet, fleet.node));
+  call.reply.Bulk(command::NodeId(fleet.fleet, fleet.node));
 }
 
 // The nodes hold no election among themselves. What matters is whether etcd has a quorum, which it
@@ -226,7 +232,7 @@ void RefuseCount(Call& call, std::string_view name) {
 // Returns false after replying. Like Redis Sentinel, replies with null, not with an error, if the
 // address of an unknown master is requested.
 bool IsOurMaster(Call& call, const Command& command) {
-  if (call.arguments.back() == call.watch.View().fleet.fleet) return true;
+  if (HasOneLeader(call) && call.arguments.back() == call.watch.View().fleet.fleet) return true;
   if (command.handler == MasterAddress) {
     call.reply.NullArray();
   } else {

@@ -6,11 +6,14 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
 
+#include "server/command/table/text.h"
 #include "server/net/relay/leader_address.h"
+#include "storage/replicated/fleet_record.h"
 
 namespace fairlock::server {
 
@@ -42,20 +45,49 @@ std::string WrongName(std::string_view option, const std::string& name) {
   return std::string(option) + " must have 1 to 64 letters, digits and . _ -, got \"" + name + "\"";
 }
 
-// The environment variable that contains the remembered beat, as "EPOCH SEQUENCE".
+// The environment variable that contains what is remembered, as "PARTITION EPOCH SEQUENCE".
 constexpr const char* kRememberedBeat = "FAIRLOCK_REMEMBERED_BEAT";
 
-storage::replicated::Beat RememberedBeat() {
+struct Remembered {
+  std::uint32_t partition = 0;
   storage::replicated::Beat beat;
+};
+
+std::optional<Remembered> RememberedBeat() {
   const char* const text = std::getenv(kRememberedBeat);
-  if (text != nullptr) std::istringstream(text) >> beat.epoch >> beat.sequence;
-  return beat;
+  if (text == nullptr) return std::nullopt;
+  Remembered remembered;
+  std::istringstream(text) >> remembered.partition >> remembered.beat.epoch >>
+      remembered.beat.sequence;
+  return remembered;
+}
+
+// Reads cluster_partition, and what is remembered. A process that was executed again continues with
+// its partition, unless the option now names another one.
+void ReadPartition(const std::string& option, ClusterSettings& settings) {
+  if (option != "auto") {
+    const auto number = command::ParseInteger(option);
+    if (!number || *number < 0 || *number >= storage::replicated::FleetRecord::kPartitionsMax) {
+      settings.error = "cluster_partition must be auto, or a number from 0 to " +
+                       std::to_string(storage::replicated::FleetRecord::kPartitionsMax - 1) +
+                       ", got \"" + option + "\"";
+      return;
+    }
+    settings.partition = static_cast<std::uint32_t>(*number);
+  }
+  const auto remembered = RememberedBeat();
+  if (!remembered || settings.partition.value_or(remembered->partition) != remembered->partition) {
+    return;
+  }
+  settings.partition = remembered->partition;
+  settings.options.highest = remembered->beat;
 }
 
 }  // namespace
 
-void RememberBeat(const storage::replicated::Beat& beat) {
-  const std::string text = std::to_string(beat.epoch) + " " + std::to_string(beat.sequence);
+void RememberBeat(std::uint32_t partition, const storage::replicated::Beat& beat) {
+  const std::string text = std::to_string(partition) + " " + std::to_string(beat.epoch) + " " +
+                           std::to_string(beat.sequence);
   ::setenv(kRememberedBeat, text.c_str(), 1);
 }
 
@@ -95,7 +127,9 @@ ClusterSettings ReadClusterSettings(const Config& config) {
   options.node = NodeName(config);
   options.address = OwnAddress(config);
   options.tls_port = static_cast<std::uint16_t>(config.tls_port);
-  options.highest = RememberedBeat();
+  ReadPartition(config.cluster_partition, settings);
+  settings.dialect = config.cluster_dialect;
+  settings.machine = config.cluster_machine.empty() ? MachineName() : config.cluster_machine;
   options.compacts = config.cluster_compaction == "yes";
   settings.sentinel_port = static_cast<std::uint16_t>(config.sentinel_port);
   settings.relays = config.cluster_relay == "yes";

@@ -1,6 +1,8 @@
 // The options of a node of a fleet.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "server/config/config.h"
@@ -10,10 +12,13 @@ namespace fairlock::server {
 
 struct ClusterSettings {
   storage::replicated::ClusterOptions options;
-  std::uint64_t quota_bytes = 0;    // the size limit of etcd's database; 0: not checked
-  std::uint16_t sentinel_port = 0;  // 0: none
-  bool relays = false;              // whether it relays connections while it is a standby
-  std::string error;                // what is wrong with an option; empty: no error
+  std::uint64_t quota_bytes = 0;           // the size limit of etcd's database; 0: not checked
+  std::uint16_t sentinel_port = 0;         // 0: none
+  bool relays = false;                     // whether it relays connections while it is a standby
+  std::optional<std::uint32_t> partition;  // the partition that this node must serve; none: any
+  std::string dialect;                     // the value of cluster_dialect
+  std::string machine;                     // that of cluster_machine, or the name of the machine
+  std::string error;                       // what is wrong with an option; empty: no error
 };
 
 // If fewer bytes than this are left of etcd's quota, no new locks are granted.
@@ -23,9 +28,9 @@ std::uint64_t FreeQuotaMin(const ClusterSettings& settings);
 // used.
 std::string OwnAddress(const Config& config);
 
-// Saves the beat in the environment, where ReadClusterSettings finds it after this process has
-// executed itself again. Call this when no other thread runs.
-void RememberBeat(const storage::replicated::Beat& beat);
+// Saves the partition and its beat in the environment, where ReadClusterSettings finds them after
+// this process has executed itself again. Call this when no other thread runs.
+void RememberBeat(std::uint32_t partition, const storage::replicated::Beat& beat);
 
 // Reads the password file, and the name of the machine.
 ClusterSettings ReadClusterSettings(const Config& config);

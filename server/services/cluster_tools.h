@@ -11,6 +11,10 @@ namespace fairlock::server {
 // at the same time. False if the log is damaged or cannot be read.
 [[nodiscard]] bool PrintLogReport(const Config& config);
 
+// --create-fleet: creates a fleet with that many partitions. False if that is not a number, if the
+// fleet exists, or if etcd cannot be reached.
+[[nodiscard]] bool CreateFleet(const Config& config, const std::string& partitions);
+
 // --import: starts the log of a new fleet with the rows of a data folder. No server may be using
 // the folder, which is not changed. False on failure.
 [[nodiscard]] bool ImportData(const Config& config, const std::string& folder);

@@ -53,7 +53,9 @@ command::FleetNode NodeOf(const NodeRecord& record, bool leads) {
           .tls_port = record.tls_port,
           .sentinel_port = record.sentinel_port,
           .version = record.version,
+          .partition = record.partition,
           .role = leads ? command::FleetRole::kLeader : command::FleetRole::kStandby,
+          .epoch = leads ? record.epoch : 0,
           .is_in_sync = record.is_in_sync && record.leads == leads,
           .frames_behind = record.frames_behind,
           .started_unix_ms = record.started_unix_ms};
@@ -70,6 +72,7 @@ FleetService::FleetService(storage::replicated::ClusterHome& node, ClusterSettin
           .tls_port = settings_.options.tls_port,
           .sentinel_port = settings_.sentinel_port,
           .version = std::string(Version()),
+          .machine = settings_.machine,
           .is_in_sync = true,
           .started_unix_ms = net::UnixTimeUs() / 1'000};
 }
@@ -78,6 +81,7 @@ std::string FleetService::Start() {
   auto observer = storage::replicated::FleetObserver::Start(
       {.etcd = settings_.options.etcd,
        .prefix = storage::replicated::FleetPrefix(settings_.options.fleet),
+       .partition = settings_.partition,
        .now_ms = settings_.options.now_ms,
        .describe = [this] { return Describe(); },
        .on_view = [this] { to_loop_.Post([this] { TakeView(); }); }});
@@ -100,6 +104,7 @@ void FleetService::TakeLead() {
   {
     const std::lock_guard lock(mutex_);
     own_.leads = true;
+    own_.epoch = node_.epoch();
     own_.leads_since_unix_ms = net::UnixTimeUs() / 1'000;
   }
   if (observer_) observer_->Wake();
@@ -114,7 +119,24 @@ void FleetService::TakeView() {
     const std::uint64_t used = view_.has_no_space ? settings_.quota_bytes : size;
     node_.set_database_bytes_left(settings_.quota_bytes - std::min(used, settings_.quota_bytes));
   }
-  if (!view_.refusal.empty()) hooks_.refuse(view_.refusal);
+  if (!view_.refusal.empty()) return hooks_.refuse(view_.refusal);
+  if (!assignment_ && view_.assignment) Join();
+}
+
+void FleetService::Join() {
+  assignment_ = view_.assignment;
+  if (assignment_->partitions > 1 && settings_.dialect == "plain") {
+    return hooks_.refuse("the fleet has " + std::to_string(assignment_->partitions) +
+                         " partitions, so cluster_dialect cannot be plain");
+  }
+  node_.UsePartition(assignment_->partition);
+  hooks_.join(*assignment_);
+}
+
+command::FleetDialect FleetService::dialect() const {
+  if (!assignment_) return command::FleetDialect::kPlain;
+  const bool is_cluster = settings_.dialect == "cluster" || assignment_->partitions > 1;
+  return is_cluster ? command::FleetDialect::kCluster : command::FleetDialect::kPlain;
 }
 
 const NodeRecord* FleetService::Find(std::string_view name) const {
@@ -147,6 +169,11 @@ command::FleetReport FleetService::Report() const {
   command::FleetReport report;
   report.fleet = settings_.options.fleet;
   report.node = settings_.options.node;
+  report.dialect = dialect();
+  if (assignment_) {
+    report.partition = assignment_->partition;
+    report.partitions = assignment_->partitions;
+  }
   report.relays = settings_.relays;
   ReportLeader(report);
   report.awaits_acceptance = node_.standby().AwaitsAcceptance();
@@ -155,7 +182,10 @@ command::FleetReport FleetService::Report() const {
   }
   report.error = view_.error;
   for (const NodeRecord& record : view_.nodes) {
-    report.nodes.push_back(NodeOf(record, record.name == report.leader));
+    const bool is_peer = record.partition == report.partition;
+    const NodeRecord* const leader =
+        is_peer ? Find(report.leader) : storage::replicated::LeaderOf(view_, record.partition);
+    report.nodes.push_back(NodeOf(record, &record == leader));
   }
   for (const auto& member : view_.etcd) {
     report.etcd.push_back({.endpoint = member.endpoint,
@@ -177,14 +207,35 @@ command::FleetReport FleetService::Report() const {
   return report;
 }
 
+// Of this node's own partition, the beat tells more than the records do.
+std::optional<command::PartitionLeader> FleetService::LeaderOf(std::uint32_t partition) const {
+  if (assignment_ && partition == assignment_->partition) {
+    command::FleetReport report;
+    ReportLeader(report);
+    if (report.leader.empty()) return std::nullopt;
+    const bool is_this_node = report.role == command::FleetRole::kLeader;
+    const std::uint16_t tls_port =
+        is_this_node ? settings_.options.tls_port : node_.standby().Seen().tls_port;
+    return command::PartitionLeader{.host = report.leader_host,
+                                    .port = report.leader_port,
+                                    .tls_port = tls_port,
+                                    .is_this_node = is_this_node};
+  }
+  const NodeRecord* const leader = storage::replicated::LeaderOf(view_, partition);
+  if (leader == nullptr) return std::nullopt;
+  const HostAndPort at = Split(leader->address);
+  return command::PartitionLeader{.host = at.host, .port = at.port, .tls_port = leader->tls_port};
+}
+
 std::string FleetService::StartFailOver(std::string_view to) {
-  const NodeRecord own = Describe();
+  NodeRecord own = Describe();
+  if (assignment_) own.partition = assignment_->partition;
   if (!own.leads) {
     const std::string leader = Report().leader;
     return "this node does not lead; " + (leader.empty() ? "no node does" : leader + " does");
   }
   const auto stands_by = [&](const NodeRecord& node) {
-    return !node.leads && node.name != own.name;
+    return !node.leads && node.name != own.name && node.partition == own.partition;
   };
   const auto first = std::ranges::find_if(view_.nodes, stands_by);
   if (first == view_.nodes.end()) return "no other node is on standby";

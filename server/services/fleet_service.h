@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "server/command/environment/fleet.h"
@@ -19,6 +20,8 @@ namespace fairlock::server {
 
 struct FleetHooks {
   std::function<void()> hand_over;  // hands over the leadership, then starts again
+  // Called once, when this node knows its partition.
+  std::function<void(const storage::replicated::Assignment&)> join;
   std::function<void(const std::string& why)> refuse;  // called if this node must not run
   std::function<bool()> is_unsure;              // whether, as leader, it may have been replaced
   std::function<storage::SyncTimes()> commits;  // the times of its commits as leader
@@ -39,12 +42,17 @@ class FleetService final : public command::Fleet {
   // begun.
   const std::string& successor() const { return successor_; }
 
+  // How clients of this fleet find the leader. kPlain as long as this node has not joined.
+  command::FleetDialect dialect() const;
+
   command::FleetReport Report() const override;
+  std::optional<command::PartitionLeader> LeaderOf(std::uint32_t partition) const override;
   std::string StartFailOver(std::string_view to) override;
   std::string AcceptRestore() override;
 
  private:
   void TakeView();
+  void Join();
   void ReportLeader(command::FleetReport& report) const;
   storage::replicated::NodeRecord Describe() const;
   const storage::replicated::NodeRecord* Find(std::string_view name) const;
@@ -54,6 +62,7 @@ class FleetService final : public command::Fleet {
   net::LoopPoster to_loop_;
   const FleetHooks hooks_;
   std::string successor_;
+  std::optional<storage::replicated::Assignment> assignment_;
   storage::replicated::FleetView view_;
   mutable std::mutex mutex_;
   storage::replicated::NodeRecord own_;  // guarded by mutex_

@@ -125,6 +125,7 @@ FleetHooks PersistenceService::HooksOfFleet() {
                 starts_again_ = true;
                 hooks_.stop("CLUSTER FAILOVER");
               },
+          .join = [this](const auto& assignment) { Join(assignment); },
           .refuse =
               [this](const std::string& why) {
                 if (loop_.is_stop_asked()) return;
@@ -134,6 +135,13 @@ FleetHooks PersistenceService::HooksOfFleet() {
           .is_unsure = [this] { return state_log_ && state_log_->state().is_unsure; },
           .commits =
               [this] { return state_log_ ? state_log_->Figures().syncs : storage::SyncTimes{}; }};
+}
+
+void PersistenceService::Join(const storage::replicated::Assignment& assignment) {
+  if (home_.fleet->dialect() == command::FleetDialect::kPlain) return;
+  log_.Info("this node serves partition {} of {}", assignment.partition, assignment.partitions);
+  parts_.routing.Serve(assignment.partition, assignment.partitions);
+  hooks_.joins_cluster();
 }
 
 void PersistenceService::PrepareStop() {
@@ -154,7 +162,7 @@ void PersistenceService::EndLead() {
     const storage::Status status = home_.node->HandOver(home_.fleet->successor());
     if (!status.ok()) log_.Warning("leadership was not handed over: {}", status.message());
   }
-  if (starts_again_) RememberBeat(home_.node->HighestSeen());
+  if (starts_again_) RememberBeat(home_.fleet->Report().partition, home_.node->HighestSeen());
 }
 
 void PersistenceService::Apply(const Config& config) {

@@ -29,6 +29,8 @@ struct PersistenceHooks {
   std::function<void(const std::string& why)> stop;
   // In a node of a fleet: called when another node leads, by the thread that awaits the leadership.
   std::function<void(const storage::replicated::LeaderView&)> leader_seen;
+  // Called when this node knows its partition, in a fleet of the dialect `cluster`.
+  std::function<void()> joins_cluster;
   std::function<void()> leads;  // called when this node leads and has loaded the locks
 };
 
@@ -85,6 +87,7 @@ class PersistenceService final : public command::Persistence {
   void TakeLead(const storage::Status& status, const persist::LoadedRows& rows);
   void StartAgain(const storage::Status& deposed);
   FleetHooks HooksOfFleet();
+  void Join(const storage::replicated::Assignment& assignment);
   void BeginLog(storage::LogHome& home, const persist::LoadedRows& rows);
   void OnChange();
   void LogQuota(bool is_short);

@@ -42,7 +42,7 @@ void RelayService::OnLeader(const LeaderView& view) {
         "backup; this node does not take over until you run `fairlockctl cluster accept-restore`");
   }
   awaits_acceptance_ = view.awaits_acceptance;
-  if (!relay_) return;
+  if (!relay_ || serves_here_) return;
   if (view.awaits_acceptance) {
     relay_->AnswerHere();
   } else {
@@ -55,7 +55,7 @@ void RelayService::OnOtherLeader(const LeaderView& view) {
   const auto address = AddressOf(view);
   if (address) log_.Info("node {} leads, at {}", view.beat.leader, view.beat.address);
   probe_->SetLeader(address);
-  if (!relay_) return;
+  if (!relay_ || serves_here_) return;
   if (relay_->relayed() > 0) {
     log_.Info("leadership is moving: {} relayed connections are closed", relay_->relayed());
   }
@@ -77,7 +77,7 @@ std::optional<net::LeaderAddress> RelayService::AddressOf(const LeaderView& view
 }
 
 void RelayService::ServeHere() {
-  if (!relay_) return;
+  if (!relay_ || std::exchange(serves_here_, true)) return;
   log_.Info("serving {} parked connections on this node", relay_->parked());
   loop_.ReplaceSink(relay_->door());
   if (tls_ != nullptr) loop_.ReplaceSink(relay_->tls_door(), tls_);

@@ -38,7 +38,8 @@ class RelayService {
 
   // Called when the view has changed, by the thread that awaits the leadership.
   void LeaderSeen(const storage::replicated::LeaderView& view);
-  // Call this when this node leads and has loaded the locks.
+  // Call this when this node leads and has loaded the locks, or when it must answer all requests
+  // itself. Nothing is relayed any more.
   void ServeHere();
   // Call this when the server stops.
   void Close();
@@ -57,6 +58,7 @@ class RelayService {
   std::optional<net::Relay> relay_;
   std::optional<net::LeaderProbe> probe_;
   bool awaits_acceptance_ = false;
+  bool serves_here_ = false;
   storage::replicated::Beat leader_;  // of the view that was handled last
   net::LoopPoster to_loop_;
 };

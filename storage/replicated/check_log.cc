@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "storage/byte_coding.h"
+#include "storage/replicated/fleet_record.h"
 #include "storage/replicated/frame.h"
 #include "storage/replicated/frame_writer.h"
 
@@ -141,10 +142,10 @@ class LogCheck final : public RecordSink {
 
 }  // namespace
 
-Result<LogReport> CheckLog(const ClusterOptions& options) {
+Result<LogReport> CheckLog(const ClusterOptions& options, std::uint32_t partition) {
   auto client = etcd::EtcdClient::Open(options.etcd);
   if (!client.ok()) return client.status();
-  const PartitionKeys keys = KeysOf(options);
+  const PartitionKeys keys(PartitionPrefix(FleetPrefix(options.fleet), partition));
   for (int attempt = 1;; ++attempt) {
     LogCheck check(*client.value(), keys);
     const Status status = check.Run();

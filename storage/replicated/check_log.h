@@ -1,4 +1,4 @@
-// Reads the whole log of a fleet in etcd and reports damage without changing anything.
+// Reads the whole log of a partition in etcd and reports damage without changing anything.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,6 @@ struct LogReport {
 
 // A status other than ok means that etcd could not be read, or that there is no log. Damage is
 // listed in the report.
-Result<LogReport> CheckLog(const ClusterOptions& options);
+Result<LogReport> CheckLog(const ClusterOptions& options, std::uint32_t partition = 0);
 
 }  // namespace fairlock::storage::replicated

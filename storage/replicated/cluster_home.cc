@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/replicated/fleet_record.h"
+
 namespace fairlock::storage::replicated {
 
 namespace {
@@ -11,25 +13,18 @@ namespace {
 // leader.
 constexpr std::chrono::milliseconds kBeatWhileLoading{250};
 
-std::string PrefixOf(const ClusterOptions& options) { return FleetPrefix(options.fleet); }
-
 }  // namespace
-
-std::string FleetPrefix(const std::string& fleet) { return "/fairlock/" + fleet + "/"; }
-
-PartitionKeys KeysOf(const ClusterOptions& options) {
-  return PartitionKeys(PrefixOf(options) + "p/00/");
-}
 
 ClusterHome::ClusterHome(std::unique_ptr<etcd::EtcdClient> client,
                          std::unique_ptr<etcd::EtcdClient> reading_client,
                          const ClusterOptions& options)
-    : client_(std::move(client)),
-      writer_(KeysOf(options), NewRunId(), options.node, options.address, options.tls_port),
+    : prefix_(FleetPrefix(options.fleet)),
+      client_(std::move(client)),
+      writer_(PartitionKeys(PartitionPrefix(prefix_, 0)), NewRunId(), options.node, options.address,
+              options.tls_port),
       standby_(*client_, writer_,
                {.leadership = {.node = options.node, .highest = options.highest},
-                .canary_key = PrefixOf(options) + "canary/" + options.node,
-                .accepted_key = PrefixOf(options) + "p/00/accepted",
+                .canary_key = prefix_ + "canary/" + options.node,
                 .now_ms = options.now_ms,
                 .on_leader = options.on_leader}),
       store_(*client_, writer_, {.compact_every = options.compacts ? 20'000 : 0}),
@@ -47,7 +42,24 @@ Result<std::unique_ptr<ClusterHome>> ClusterHome::Open(ClusterOptions options) {
       new ClusterHome(std::move(client.value()), std::move(reading_client.value()), options));
 }
 
+void ClusterHome::UsePartition(std::uint32_t partition) {
+  {
+    const std::lock_guard lock(partition_.mutex);
+    partition_.number = partition;
+  }
+  partition_.changed.notify_one();
+}
+
+Status ClusterHome::AwaitPartition() {
+  std::unique_lock lock(partition_.mutex);
+  partition_.changed.wait(lock, [this] { return partition_.number || partition_.is_stopped; });
+  if (!partition_.number) return Refused("the server stops");
+  writer_.UsePartition(PartitionKeys(PartitionPrefix(prefix_, *partition_.number)));
+  return {};
+}
+
 Status ClusterHome::AwaitLeadership(NewSink new_sink) {
+  if (Status assigned = AwaitPartition(); !assigned.ok()) return assigned;
   tail_.Begin(std::move(new_sink));
   Status status = standby_.AwaitLeadership();
   if (status.ok()) status = BeginLogIfNew();
@@ -84,6 +96,11 @@ Status ClusterHome::ReadRest() {
 }
 
 void ClusterHome::Stop(int attempts_max) {
+  {
+    const std::lock_guard lock(partition_.mutex);
+    partition_.is_stopped = true;
+  }
+  partition_.changed.notify_one();
   standby_.Stop();
   tail_.Abandon();
   store_.LimitAttempts(attempts_max);

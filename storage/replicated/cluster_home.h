@@ -3,9 +3,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -30,13 +32,9 @@ struct ClusterOptions {
   Beat highest = {};                                 // as in LeadershipOptions
 };
 
-// The keys of the fleet's partition.
-PartitionKeys KeysOf(const ClusterOptions& options);
-// The prefix of all keys of a fleet.
-std::string FleetPrefix(const std::string& fleet);
-
-// A node of a fleet: first a standby, then the leader until it is deposed. A standby is warm: it
-// follows the log while it waits, so that little is left to read when it takes over.
+// A node of a fleet: first a standby of one partition, then its leader until it is deposed. A
+// standby is warm: it follows the log while it waits, so that little is left to read when it takes
+// over.
 //
 // All functions belong to the thread of the current phase, except Stop, LeaderRefused, lag,
 // LastError, and those that are marked as being for every thread.
@@ -45,10 +43,13 @@ class ClusterHome final : public LogHome {
   // Fails if the options are wrong; etcd need not be reachable.
   static Result<std::unique_ptr<ClusterHome>> Open(ClusterOptions options);
 
-  // Blocks until this node leads. The sink that `new_sink` returned last has then received the
-  // changes in the log, like LoadLog passes them on. While this blocks, another thread may call
-  // `new_sink`; it is not called afterwards. Beats are written until the first append to the store.
-  // kRefused: Stop was called, or the fleet's log is being imported.
+  // Tells which partition this node serves, once. May be called by any thread.
+  void UsePartition(std::uint32_t partition);
+  // Blocks until UsePartition has been called and this node leads. The sink that `new_sink`
+  // returned last has then received the changes in the log, like LoadLog passes them on. While this
+  // blocks, another thread may call `new_sink`; it is not called afterwards. Beats are written
+  // until the first append to the store. kRefused: Stop was called, or the fleet's log is being
+  // imported.
   Status AwaitLeadership(NewSink new_sink);
   // Ends AwaitLeadership. If this node leads, a call to etcd is given up after this many failed
   // attempts, and so is every call after it.
@@ -87,9 +88,17 @@ class ClusterHome final : public LogHome {
 
   ClusterHome(std::unique_ptr<etcd::EtcdClient> client,
               std::unique_ptr<etcd::EtcdClient> reading_client, const ClusterOptions& options);
+  Status AwaitPartition();
   Status BeginLogIfNew();
   Status ReadRest();
 
+  const std::string prefix_;  // of the fleet's keys
+  struct {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::optional<std::uint32_t> number;
+    bool is_stopped = false;
+  } partition_;
   std::unique_ptr<etcd::EtcdClient> client_;
   FrameWriter writer_;
   Standby standby_;

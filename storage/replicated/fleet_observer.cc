@@ -4,13 +4,14 @@
 #include <tuple>
 #include <utility>
 
+#include "storage/replicated/fleet_record.h"
+#include "storage/replicated/partition_choice.h"
+
 namespace fairlock::storage::replicated {
 
 namespace {
 
 constexpr std::int64_t kNodesReadMax = 256;
-// The description of the fleet, which the first node writes once.
-constexpr std::string_view kFleetValue = R"({"format":1,"partitions":1})";
 
 std::string FailureOf(const etcd::Answer& answer) {
   const bool is_done =
@@ -25,8 +26,20 @@ bool IsOlder(const NodeRecord& one, const NodeRecord& other) {
 }  // namespace
 
 std::uint32_t RankOf(const FleetView& view, const std::string& node) {
-  return static_cast<std::uint32_t>(std::ranges::count_if(
-      view.nodes, [&](const NodeRecord& one) { return !one.leads && one.name < node; }));
+  const std::uint32_t partition = view.assignment ? view.assignment->partition : 0;
+  return static_cast<std::uint32_t>(std::ranges::count_if(view.nodes, [&](const NodeRecord& one) {
+    return one.partition == partition && !one.leads && one.name < node;
+  }));
+}
+
+// The record of a leader that is gone remains for some seconds, so the highest epoch counts.
+const NodeRecord* LeaderOf(const FleetView& view, std::uint32_t partition) {
+  const NodeRecord* leader = nullptr;
+  for (const NodeRecord& node : view.nodes) {
+    if (node.partition != partition || !node.leads) continue;
+    if (leader == nullptr || node.epoch > leader->epoch) leader = &node;
+  }
+  return leader;
 }
 
 std::uint64_t LargestDatabase(const FleetView& view) {
@@ -76,6 +89,7 @@ void FleetObserver::Run() {
     if (view.error.empty()) view.error = WriteRecord();
     if (view.error.empty()) view.error = ReadNodes(view);
     view.refusal = state_.refusal;
+    view.assignment = state_.assignment;
     if (round % options_.rounds_per_status == 0) AskMembers(view);
     Publish(std::move(view));
     options_.on_view();
@@ -97,22 +111,31 @@ void FleetObserver::Publish(FleetView view) {
   view_ = std::move(view);
 }
 
-// Creates the description of the fleet, or checks that this version can be part of such a fleet.
+// Reads the description of the fleet, and checks that this node can be part of such a fleet.
 std::string FleetObserver::CheckFleet() {
-  if (state_.is_fleet_checked) return "";
-  const std::string key = options_.prefix + "fleet";
-  etcd::Txn txn;
-  txn.compares.push_back({.key = key, .target = etcd::Compare::Target::kCreateRevision});
-  txn.then.push_back(etcd::Put{.key = key, .value = std::string(kFleetValue)});
-  txn.otherwise.push_back(etcd::Get{.key = key});
-  const etcd::TxnAnswer answer = client_->Transact(txn, options_.call_timeout);
-  if (std::string failure = FailureOf(answer); !failure.empty()) return failure;
-  state_.is_fleet_checked = true;
-  if (!answer.found.empty() && answer.found.front().value != kFleetValue) {
-    state_.refusal = "the fleet was created as " + answer.found.front().value +
-                     ", but this version can only join a fleet of type " +
-                     std::string(kFleetValue) + "; use another cluster_name";
+  if (state_.partitions != 0) return "";
+  const auto found = CreateOrReadFleet(*client_, options_.prefix, {}, options_.call_timeout);
+  if (!found.ok() && found.status().code() != StatusCode::kDamaged) {
+    return found.status().message();
   }
+  if (!found.ok()) {
+    state_.refusal = found.status().message() + "; use another cluster_name";
+    return state_.refusal;
+  }
+  const FleetRecord& fleet = found->record;
+  if (fleet.format != FleetRecord::kFormat) {
+    state_.refusal = "the fleet has format " + std::to_string(fleet.format) +
+                     ", but this version only knows format " +
+                     std::to_string(FleetRecord::kFormat) + "; use another cluster_name";
+    return state_.refusal;
+  }
+  if (options_.partition && *options_.partition >= fleet.partitions) {
+    state_.refusal = "cluster_partition is " + std::to_string(*options_.partition) +
+                     ", but the fleet has only the partitions 0 to " +
+                     std::to_string(fleet.partitions - 1);
+    return state_.refusal;
+  }
+  state_.partitions = fleet.partitions;
   return "";
 }
 
@@ -131,7 +154,13 @@ std::string FleetObserver::KeepLease() {
 }
 
 std::string FleetObserver::WriteRecord() {
-  const NodeRecord record = options_.describe();
+  NodeRecord record = options_.describe();
+  etcd::Txn txn;
+  if (state_.assignment) {
+    record.partition = state_.assignment->partition;
+  } else if (std::string failure = Choose(record, txn); !failure.empty()) {
+    return failure;
+  }
   if (record == state_.written || !state_.refusal.empty()) return "";
   const std::string key = options_.prefix + "n/" + record.name;
   const auto found = client_->Range({.key = key, .range_end = {}}, options_.call_timeout);
@@ -143,7 +172,6 @@ std::string FleetObserver::WriteRecord() {
       return "";
     }
   }
-  etcd::Txn txn;
   // The record must not have changed since it was read, so that if two nodes have the same name,
   // only one of them writes its record.
   txn.compares.push_back(
@@ -151,12 +179,29 @@ std::string FleetObserver::WriteRecord() {
   txn.then.push_back(etcd::Put{.key = key, .value = EncodeNode(record), .lease = state_.lease});
   const auto answer = client_->Transact(txn, options_.call_timeout);
   if (answer.outcome == etcd::Outcome::kDone) {
+    state_.assignment = {.partition = record.partition, .partitions = state_.partitions};
     state_.written = record;
     state_.had_name = true;
     state_.conflict_since = kNever;
   }
+  if (answer.outcome == etcd::Outcome::kRefused && !state_.assignment) Wake();
   if (answer.outcome == etcd::Outcome::kNoLease) state_.lease = 0;
   return FailureOf(answer);
+}
+
+// Chooses the partition of this node. The claim changes the key `claims`, so that of two nodes that
+// choose at the same time, the second one is refused and chooses again.
+std::string FleetObserver::Choose(NodeRecord& own, etcd::Txn& txn) {
+  const std::string key = options_.prefix + "claims";
+  const auto claims = client_->Range({.key = key, .range_end = {}}, options_.call_timeout);
+  if (std::string failure = FailureOf(claims); !failure.empty()) return failure;
+  std::vector<NodeRecord> nodes;
+  if (std::string failure = ReadRecords(nodes); !failure.empty()) return failure;
+  own.partition = options_.partition.value_or(ChoosePartition(nodes, state_.partitions, own));
+  txn.compares.push_back(
+      {.key = key, .revision = claims.found.empty() ? 0 : claims.found.front().mod_revision});
+  txn.then.push_back(etcd::Put{.key = key, .value = own.name});
+  return "";
 }
 
 // If the lease ran out because this process was paused or cut off, a node that was started later
@@ -176,17 +221,22 @@ void FleetObserver::NoteConflict(const NodeRecord& other) {
                    "; give each node its own cluster_node";
 }
 
-std::string FleetObserver::ReadNodes(FleetView& view) {
+std::string FleetObserver::ReadRecords(std::vector<NodeRecord>& nodes) {
   const std::string prefix = options_.prefix + "n/";
   const auto answer = client_->Range(
       {.key = prefix, .range_end = etcd::EndOfPrefix(prefix), .limit = kNodesReadMax},
       options_.call_timeout);
   if (answer.outcome != etcd::Outcome::kDone) return FailureOf(answer);
-  view.nodes.clear();
+  nodes.clear();
   for (const etcd::KeyValue& one : answer.found) {
     auto record = DecodeNode(std::string_view(one.key).substr(prefix.size()), one.value);
-    if (record.ok()) view.nodes.push_back(std::move(record.value()));
+    if (record.ok()) nodes.push_back(std::move(record.value()));
   }
+  return "";
+}
+
+std::string FleetObserver::ReadNodes(FleetView& view) {
+  if (std::string failure = ReadRecords(view.nodes); !failure.empty()) return failure;
   view.read_at = options_.now_ms();
   // Writes the record again if someone has deleted or replaced it.
   const auto is_own = [this](const NodeRecord& node) {

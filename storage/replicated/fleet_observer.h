@@ -7,8 +7,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "storage/etcd/etcd_client.h"
 #include "storage/replicated/fleet_view.h"
@@ -18,16 +20,22 @@ namespace fairlock::storage::replicated {
 struct FleetObserverOptions {
   etcd::EtcdOptions etcd;
   std::string prefix;  // the prefix of all keys of the fleet
+  // The partition that this node must serve; none: the one that has the fewest nodes.
+  std::optional<std::uint32_t> partition = {};
   std::chrono::seconds lease_ttl{5};
   std::chrono::milliseconds round{1'000};
   int rounds_per_status = 5;  // etcd's members are asked for their status once in this many rounds
   std::chrono::milliseconds call_timeout{2'000};
   std::function<TimeMs()> now_ms;
-  // Called by the observer's thread before and after each round.
+  // Called by the observer's thread before and after each round. The observer itself fills in the
+  // record's partition.
   std::function<NodeRecord()> describe;
   std::function<void()> on_view;
 };
 
+// Reads the description of the fleet, and creates a fleet of one partition if there is none.
+// Assigns a partition to this node, which never changes.
+//
 // Writes the record of this node with a lease, so that it disappears some seconds after the node.
 // Failures only change FleetView::error; the next round tries again.
 //
@@ -60,9 +68,11 @@ class FleetObserver {
   std::string CheckFleet();
   std::string KeepLease();
   std::string WriteRecord();
+  std::string Choose(NodeRecord& own, etcd::Txn& txn);
   // Whether the record of this node may replace another one of the same name.
   bool MayReplace(const NodeRecord& record, const NodeRecord& other) const;
   void NoteConflict(const NodeRecord& other);
+  std::string ReadRecords(std::vector<NodeRecord>& nodes);
   std::string ReadNodes(FleetView& view);
   void AskMembers(FleetView& view);
   void Publish(FleetView view);
@@ -71,7 +81,8 @@ class FleetObserver {
   const FleetObserverOptions options_;
   // Used only by the thread.
   struct {
-    bool is_fleet_checked = false;
+    std::uint32_t partitions = 0;  // 0: the description of the fleet has not been read yet
+    std::optional<Assignment> assignment;
     std::int64_t lease = 0;  // 0: none
     NodeRecord written;      // the record that was written with that lease
     bool had_name = false;   // whether this run has ever written its record

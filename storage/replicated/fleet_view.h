@@ -1,7 +1,8 @@
-// The fleet as one node last saw it. Used only for display.
+// The fleet as one node last saw it. It may be out of date.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,17 @@ struct MemberState {
   std::uint64_t size_in_use_bytes = 0;
 };
 
+// The partition that a node serves as long as its process lives.
+struct Assignment {
+  std::uint32_t partition = 0;
+  std::uint32_t partitions = 1;  // how many the fleet has
+
+  friend bool operator==(const Assignment&, const Assignment&) = default;
+};
+
 struct FleetView {
-  TimeMs read_at = kNever;             // when the nodes were read; kNever: not yet
+  std::optional<Assignment> assignment = {};  // of this node; none: not yet
+  TimeMs read_at = kNever;                    // when the nodes were read; kNever: not yet
   std::string error = {};              // why the last attempt to read them failed; empty: no error
   std::vector<NodeRecord> nodes = {};  // sorted by name
   std::vector<MemberState> etcd = {};  // in the order of the options; empty: not asked yet
@@ -29,8 +39,10 @@ struct FleetView {
   std::string refusal = {};
 };
 
-// The rank of a node among the standbys, in the order of their names.
+// The rank of a node among the standbys of its partition, in the order of their names.
 std::uint32_t RankOf(const FleetView& view, const std::string& node);
+// The node that leads the partition; null: none, as far as is known.
+const NodeRecord* LeaderOf(const FleetView& view, std::uint32_t partition);
 // The size of the largest database of an etcd member; 0: not known.
 std::uint64_t LargestDatabase(const FleetView& view);
 

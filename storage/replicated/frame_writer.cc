@@ -17,7 +17,8 @@ PartitionKeys::PartitionKeys(std::string its_prefix)
     : prefix(std::move(its_prefix)),
       beat(prefix + "beat"),
       heading(prefix + "h"),
-      frames(prefix + "f/") {}
+      frames(prefix + "f/"),
+      accepted(prefix + "accepted") {}
 
 std::string PartitionKeys::FrameKey(std::uint64_t number) const {
   std::string digits(kNumberDigits, '0');

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage/etcd/requests.h"
@@ -22,7 +23,8 @@ struct PartitionKeys {
   std::string prefix;
   std::string beat;
   std::string heading;
-  std::string frames;  // the prefix of all frames
+  std::string frames;    // the prefix of all frames
+  std::string accepted;  // see RestoreConsent
 };
 
 // What a transaction writes in addition to the beat.
@@ -56,6 +58,8 @@ class FrameWriter {
   FrameWriter(PartitionKeys keys, RunId run, std::string leader, std::string address = {},
               std::uint16_t tls_port = 0);
 
+  // Replaces the keys. REQUIRES: nothing has been written, and no other thread reads the keys.
+  void UsePartition(PartitionKeys keys) { keys_ = std::move(keys); }
   // The transaction that takes over the beat `seen`. The new epoch is the lowest that is higher
   // than that of `seen` and than `epoch_floor`. The beat keeps this state until the run hands over.
   const etcd::Txn& TakeOver(const SeenBeat& seen, std::uint64_t epoch_floor = 0,
@@ -77,7 +81,7 @@ class FrameWriter {
  private:
   const etcd::Txn& Start(const SeenBeat& guard);
 
-  const PartitionKeys keys_;
+  PartitionKeys keys_;
   const RunId run_;
   const std::string leader_;
   const std::string address_;

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "storage/replicated/fleet_record.h"
 #include "storage/replicated/frame_writer.h"
 #include "storage/replicated/replicated_store.h"
 
@@ -115,7 +116,15 @@ class SliceWriter {
 Status ImportLog(const ClusterOptions& options, const RowTable& rows) {
   auto client = etcd::EtcdClient::Open(options.etcd);
   if (!client.ok()) return client.status();
-  FrameWriter writer(KeysOf(options), NewRunId(), options.node, options.address);
+  const std::string prefix = FleetPrefix(options.fleet);
+  const auto fleet = CreateOrReadFleet(*client.value(), prefix, {}, kImportCallTimeout);
+  if (!fleet.ok()) return fleet.status();
+  if (fleet->record.partitions != 1) {
+    return Refused("the fleet has " + std::to_string(fleet->record.partitions) +
+                   " partitions, and a data folder can only become a fleet of one partition");
+  }
+  FrameWriter writer(PartitionKeys(PartitionPrefix(prefix, 0)), NewRunId(), options.node,
+                     options.address);
   const auto start = FindStart(*client.value(), writer.keys());
   if (!start.ok()) return start.status();
   Status status = BeginFleet(*client.value(), writer, start.value());

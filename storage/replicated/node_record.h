@@ -1,5 +1,5 @@
-// The record that a node writes about itself to etcd. It is only for display: no decision depends
-// on it.
+// The record that a node writes about itself to etcd. It is for display, and a hint where clients
+// are redirected and which partition a new node chooses; who leads does not depend on it.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,9 @@ struct NodeRecord {
   std::uint16_t tls_port = 0;
   std::uint16_t sentinel_port = 0;
   std::string version = {};
+  std::string machine = {};  // the name of the machine that it runs on
+  std::uint32_t partition = 0;
+  std::uint64_t epoch = 0;  // while it leads: its epoch
   bool leads = false;
   bool is_in_sync = false;
   std::uint64_t frames_behind = 0;

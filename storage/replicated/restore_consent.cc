@@ -7,12 +7,13 @@ namespace fairlock::storage::replicated {
 etcd::Answer RestoreConsent::Exchange(std::uint64_t highest_epoch) {
   if (is_asked_) {
     etcd::Txn txn;
-    txn.then.push_back(etcd::Put{.key = key_, .value = std::to_string(highest_epoch)});
+    txn.then.push_back(etcd::Put{.key = keys_.accepted, .value = std::to_string(highest_epoch)});
     const etcd::TxnAnswer written = client_.Transact(txn, timeout_);
     if (written.outcome != etcd::Outcome::kDone) return written;
     is_asked_ = false;
   }
-  const etcd::RangeAnswer answer = client_.Range({.key = key_, .range_end = {}}, timeout_);
+  const etcd::RangeAnswer answer =
+      client_.Range({.key = keys_.accepted, .range_end = {}}, timeout_);
   if (answer.outcome != etcd::Outcome::kDone) return answer;
   accepted_epoch_ = 0;
   if (!answer.found.empty()) {

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <string>
 
 #include "storage/etcd/etcd_client.h"
+#include "storage/replicated/frame_writer.h"
 
 namespace fairlock::storage::replicated {
 
@@ -17,9 +17,10 @@ namespace fairlock::storage::replicated {
 // Any thread may call Ask; only the thread that awaits the leadership may call the other functions.
 class RestoreConsent {
  public:
-  // `client` must outlive this.
-  RestoreConsent(etcd::EtcdClient& client, std::string key, std::chrono::milliseconds timeout)
-      : client_(client), key_(std::move(key)), timeout_(timeout) {}
+  // The references must outlive this.
+  RestoreConsent(etcd::EtcdClient& client, const PartitionKeys& keys,
+                 std::chrono::milliseconds timeout)
+      : client_(client), keys_(keys), timeout_(timeout) {}
 
   // Call this when an operator accepts the restore on this node.
   void Ask() { is_asked_ = true; }
@@ -32,7 +33,7 @@ class RestoreConsent {
 
  private:
   etcd::EtcdClient& client_;
-  const std::string key_;
+  const PartitionKeys& keys_;
   const std::chrono::milliseconds timeout_;
   std::uint64_t accepted_epoch_ = 0;
   std::atomic<bool> is_asked_ = false;

@@ -21,7 +21,7 @@ Standby::Standby(etcd::EtcdClient& client, FrameWriter& writer, StandbyOptions o
       writer_(writer),
       options_(std::move(options)),
       leadership_(options_.leadership, options_.now_ms()),
-      consent_(client, options_.accepted_key, options_.call_timeout) {
+      consent_(client, writer.keys(), options_.call_timeout) {
   leader_.news_at = options_.now_ms() - options_.trust_ms;
 }
 

@@ -28,8 +28,7 @@ struct LeaderView {
 
 struct StandbyOptions {
   LeadershipOptions leadership;
-  std::string canary_key;    // a key that only this node writes
-  std::string accepted_key;  // the key of RestoreConsent
+  std::string canary_key;  // a key that only this node writes
   std::chrono::milliseconds look_every{100};
   // The beat is read only when Hear has not received a new one for this long.
   DurationMs trust_ms = 700;

@@ -192,7 +192,7 @@ std::string AccessControl::JudgeKeys(const User& user, const CommandSpec& spec,
   const KeyUse use = (spec.flags & kWrite) != 0 ? KeyUse::kWrite : KeyUse::kRead;
   const bool may_all =
       user.read_keys.is_all() && (use == KeyUse::kRead || user.written_keys.is_all());
-  if (may_all) return "";
+  if (may_all || spec.keys.are_channels) return "";
   if (row.reach == Reach::kAllKeys || (row.reach == Reach::kKeyOrAll && request[1] == "*")) {
     return Denial(user, "access", "*", "key");
   }

@@ -7,7 +7,17 @@
 
 namespace fairlock::command {
 
-void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting, bool leads) {
+namespace {
+
+std::string_view ModeOf(bool is_sentinel, FleetDialect dialect) {
+  if (is_sentinel) return "sentinel";
+  return dialect == FleetDialect::kCluster ? "cluster" : "standalone";
+}
+
+}  // namespace
+
+void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting,
+           const Environment& environment) {
   if (greeting.name) clients.Rename(client, *greeting.name);
   if (greeting.version) client.profile.version = *greeting.version;
   protocol::ReplyWriter reply = client.writer();
@@ -15,6 +25,9 @@ void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting, bo
     reply.Bulk(name);
     reply.Bulk(text);
   };
+  FleetReport fleet;
+  fleet.role = FleetRole::kLeader;  // as which a single server counts
+  if (environment.fleet != nullptr) fleet = environment.fleet->Report();
   const bool is_sentinel = client.profile.is_at_sentinel_port;
   reply.MapHeader(is_sentinel ? 6 : 7);
   // `server` names the product whose version `version` is. INFO names the real server.
@@ -24,9 +37,9 @@ void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting, bo
   reply.Integer(static_cast<int>(client.profile.version));
   reply.Bulk("id");
   reply.Integer(static_cast<std::int64_t>(client.profile.id));
-  field("mode", is_sentinel ? "sentinel" : "standalone");
+  field("mode", ModeOf(is_sentinel, fleet.dialect));
   // As in Redis, a Sentinel reports no role.
-  if (!is_sentinel) field("role", leads ? "master" : "replica");
+  if (!is_sentinel) field("role", fleet.role == FleetRole::kLeader ? "master" : "replica");
   reply.Bulk("modules");
   reply.ArrayHeader(0);
 }

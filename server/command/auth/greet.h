@@ -4,11 +4,12 @@
 #include "server/command/client/client.h"
 #include "server/command/client/client_registry.h"
 #include "server/command/client/greeting.h"
+#include "server/command/environment/environment.h"
 
 namespace fairlock::command {
 
-// Applies HELLO, and replies in the protocol version that it selects. `leads`: the server is not a
-// standby.
-void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting, bool leads);
+// Applies HELLO, and replies in the protocol version that it selects.
+void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting,
+           const Environment& environment);
 
 }  // namespace fairlock::command

@@ -145,7 +145,7 @@ void LogIns::Accept(Client& client, const access::User& user,
                     const std::optional<Greeting>& greeting) {
   sessions_.LogIn(client, user);
   if (greeting) {
-    Greet(client, clients_, *greeting, environment_.Leads());
+    Greet(client, clients_, *greeting, environment_);
   } else {
     client.writer().Ok();
   }

@@ -15,6 +15,7 @@ struct ClientAddress {
   std::string peer;  // "127.0.0.1:50312"; for a unix socket "/path:0", as in Redis
   std::string local;
   int descriptor = -1;  // for display only
+  bool is_tls = false;
 };
 
 struct ClientProfile {

@@ -33,13 +33,13 @@ std::size_t Transaction::BytesWith(const protocol::Arguments& arguments) const {
 }
 
 std::optional<std::size_t> Transaction::TakeNext(protocol::Arguments& arguments) {
-  if (next_request_ == requests_.size()) return std::nullopt;
-  const Request& request = requests_[next_request_++];
+  if (next_.request == requests_.size()) return std::nullopt;
+  const Request& request = requests_[next_.request++];
   arguments.Clear();
   for (std::uint32_t i = 0; i < request.arguments; ++i) {
-    const std::uint32_t length = lengths_[next_argument_++];
-    arguments.Add(std::string_view(bytes_).substr(next_byte_, length));
-    next_byte_ += length;
+    const std::uint32_t length = lengths_[next_.argument++];
+    arguments.Add(std::string_view(bytes_).substr(next_.byte, length));
+    next_.byte += length;
   }
   return request.row;
 }

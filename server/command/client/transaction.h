@@ -27,6 +27,21 @@ struct Watch {
   std::uint64_t lease_stamp;
 };
 
+// The hash slots of the queued requests; used only if they matter.
+class QueuedSlots {
+ public:
+  void Note(std::uint16_t slot) {
+    differ_ = differ_ || slot_.value_or(slot) != slot;
+    slot_ = slot;
+  }
+  // Whether they are not all the same.
+  bool differ() const { return differ_; }
+
+ private:
+  std::optional<std::uint16_t> slot_;
+  bool differ_ = false;
+};
+
 // Exists from WATCH or MULTI until EXEC, DISCARD or the end of the connection. Copies the requests.
 // Loop-confined.
 class Transaction {
@@ -41,6 +56,7 @@ class Transaction {
 
   // `row`: the command's row in the table; `flags`: the command's flags.
   void Add(std::size_t row, std::uint32_t flags, const protocol::Arguments& arguments);
+  QueuedSlots& slots() { return slots_; }
   // The flags of all queued commands, combined.
   std::uint32_t flags() const { return flags_; }
   std::size_t size() const { return requests_.size(); }
@@ -62,11 +78,14 @@ class Transaction {
   std::vector<Request> requests_;
   std::vector<std::uint32_t> lengths_;  // the lengths of all arguments
   std::string bytes_;                   // all arguments, concatenated
-  std::size_t next_request_ = 0;
-  std::size_t next_argument_ = 0;
-  std::size_t next_byte_ = 0;
+  struct {
+    std::size_t request = 0;
+    std::size_t argument = 0;
+    std::size_t byte = 0;
+  } next_;  // what TakeNext returns
   std::vector<Watch> watches_;
   std::uint32_t flags_ = 0;
+  QueuedSlots slots_;
   bool is_open_ = false;
   bool is_spoiled_ = false;
 };

@@ -162,6 +162,10 @@ struct Environment {
   UserDirectory* users = nullptr;
   Fleet* fleet = nullptr;  // null: this server is not a node of a fleet
 
+  // Whether this server is a node of a fleet whose clients must know Redis Cluster.
+  bool IsCluster() const {
+    return fleet != nullptr && fleet->Report().dialect == FleetDialect::kCluster;
+  }
   // False: this server is a standby of a fleet.
   bool Leads() const { return fleet == nullptr || fleet->Report().role == FleetRole::kLeader; }
   PersistenceReport ReportPersistence() const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,12 @@
 namespace fairlock::command {
 
 enum class FleetRole : std::uint8_t { kStandby, kLeader };
+
+// How clients find the leader.
+enum class FleetDialect : std::uint8_t {
+  kPlain,   // any node: a standby passes connections on to the leader
+  kCluster  // as in Redis Cluster: a node answers MOVED for keys that it does not serve
+};
 
 // A node, as it last described itself in etcd.
 struct FleetNode {
@@ -19,7 +26,9 @@ struct FleetNode {
   std::uint16_t tls_port = 0;       // 0: none
   std::uint16_t sentinel_port = 0;  // 0: none
   std::string version;
+  std::uint32_t partition = 0;
   FleetRole role = FleetRole::kStandby;
+  std::uint64_t epoch = 0;  // of a leader
   bool is_in_sync = false;  // a standby that follows the log of the leader
   std::uint64_t frames_behind = 0;
   std::int64_t started_unix_ms = 0;
@@ -42,9 +51,12 @@ struct EtcdMember {
 struct FleetReport {
   std::string fleet;  // its name
   std::string node;   // the name of this node
+  FleetDialect dialect = FleetDialect::kPlain;
+  std::uint32_t partition = 0;   // the partition that this node serves
+  std::uint32_t partitions = 0;  // how many the fleet has; 0: not known yet
   FleetRole role = FleetRole::kStandby;
   std::uint64_t epoch = 0;  // increases with each take-over
-  // The name of the node that leads; empty: none, as far as this node knows.
+  // The name of the node that leads this node's partition; empty: none, as far as this node knows.
   std::string leader;
   std::string leader_host;
   std::uint16_t leader_port = 0;
@@ -71,6 +83,19 @@ struct FleetReport {
   bool is_unsure = false;  // this node leads, but has had no confirmation from etcd for 2 s
 };
 
+// Whether both serve the same partition.
+inline bool IsPeer(const FleetReport& report, const FleetNode& node) {
+  return node.partition == report.partition;
+}
+
+// Where clients reach the leader of a partition.
+struct PartitionLeader {
+  std::string host;
+  std::uint16_t port = 0;      // 0: only by TLS
+  std::uint16_t tls_port = 0;  // 0: none
+  bool is_this_node = false;
+};
+
 // Returns a node's replication offset as Redis counts it, but in transactions: the leader's offset
 // is the number of its transactions since its start, and a standby's is smaller by the number of
 // frames that it is behind. Only the leader knows offsets; on other nodes they are 0.
@@ -82,6 +107,8 @@ inline std::uint64_t OffsetOf(const FleetReport& report, const FleetNode& node) 
 class Fleet {
  public:
   virtual FleetReport Report() const = 0;
+  // The leader of the partition, as far as this node knows.
+  virtual std::optional<PartitionLeader> LeaderOf(std::uint32_t partition) const = 0;
   // Hands leadership over to a standby: to the node of that name, or to any standby if the name is
   // empty. Returns an empty string if the fail-over has begun, otherwise why it has not.
   virtual std::string StartFailOver(std::string_view to) = 0;

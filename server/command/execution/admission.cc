@@ -64,7 +64,7 @@ FoundCommand Admission::Find(const Client& client, const RequestAhead& request, 
   if (client.rights.is_limited() && !access_.Admit(client, request, reply)) return found;
   if (found.row != CommandTable::kNone) {
     spec = table_.rows()[found.row];
-    found.is_accepted = !IsRefused(client, *spec, arguments.size(), origin, reply);
+    found.is_accepted = !IsRefused(client, *spec, arguments, origin, reply);
   } else if (origin == Origin::kScript) {
     RefuseUnknownInScript(table_, arguments, reply);
   } else if (names_subcommand) {
@@ -75,10 +75,14 @@ FoundCommand Admission::Find(const Client& client, const RequestAhead& request, 
   return found;
 }
 
-bool Admission::IsRefused(const Client& client, const CommandSpec& spec, std::size_t arguments,
-                          Origin origin, protocol::ReplyWriter& reply) const {
-  if (spec.handler == nullptr || !FitsArity(spec, arguments)) {
+bool Admission::IsRefused(const Client& client, const CommandSpec& spec,
+                          const protocol::Arguments& arguments, Origin origin,
+                          protocol::ReplyWriter& reply) const {
+  if (spec.handler == nullptr || !FitsArity(spec, arguments.size())) {
     origin == Origin::kScript ? RefuseArityInScript(spec, reply) : RefuseArity(spec, reply);
+    return true;
+  }
+  if (routing_.is_on() && routing_.Refuses(spec, arguments, client.profile, origin, reply)) {
     return true;
   }
   if (availability_.RefusesNow(spec.flags, reply)) return true;

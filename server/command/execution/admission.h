@@ -7,6 +7,7 @@
 #include "protocol/reply_writer.h"
 #include "server/command/auth/access_control.h"
 #include "server/command/client/client.h"
+#include "server/command/cluster/key_routing.h"
 #include "server/command/locks/availability.h"
 #include "server/command/table/command_table.h"
 #include "server/command/table/origin.h"
@@ -22,9 +23,9 @@ struct FoundCommand {
 // Loop-confined.
 class Admission {
  public:
-  Admission(const CommandTable& table, const AccessControl& access,
+  Admission(const CommandTable& table, const AccessControl& access, const KeyRouting& routing,
             const Availability& availability)
-      : table_(table), access_(access), availability_(availability) {}
+      : table_(table), access_(access), routing_(routing), availability_(availability) {}
 
   FoundCommand Find(const Client& client, const RequestAhead& request, Origin origin,
                     protocol::ReplyWriter& reply) const;
@@ -34,11 +35,13 @@ class Admission {
                 protocol::ReplyWriter& reply) const;
 
  private:
-  bool IsRefused(const Client& client, const CommandSpec& spec, std::size_t arguments,
-                 Origin origin, protocol::ReplyWriter& reply) const;
+  bool IsRefused(const Client& client, const CommandSpec& spec,
+                 const protocol::Arguments& arguments, Origin origin,
+                 protocol::ReplyWriter& reply) const;
 
   const CommandTable& table_;
   const AccessControl& access_;
+  const KeyRouting& routing_;
   const Availability& availability_;
 };
 

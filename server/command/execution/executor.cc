@@ -43,8 +43,14 @@ void Executor::Execute(Client& client, const RequestAhead& request, engine::Time
 
 bool Executor::Collect(Client& client, std::size_t row, const protocol::Arguments& arguments,
                        protocol::ReplyWriter& reply) const {
-  return parts_.transactions.Collect(client, row, parts_.table.rows()[row]->flags, arguments,
-                                     reply);
+  const CommandSpec& spec = *parts_.table.rows()[row];
+  if (!parts_.transactions.Collect(client, row, spec.flags, arguments, reply)) return false;
+  if (parts_.routing.is_on()) {
+    if (const auto slot = KeyRouting::SlotOfRequest(spec, arguments)) {
+      client.transaction->slots().Note(*slot);
+    }
+  }
+  return true;
 }
 
 void Executor::Run(std::size_t row, Invocation& invocation, Origin origin) {

@@ -25,6 +25,7 @@ class Executor {
     const CommandTable& table;
     const Admission& admission;
     const Transactions& transactions;
+    const KeyRouting& routing;
     Availability& availability;
     Statistics& statistics;
     Monitors& monitors;

@@ -58,12 +58,13 @@ void IntegerOrNullField(ReplyWriter& reply, std::string_view name, std::int64_t 
 }
 
 void WriteNode(ReplyWriter& reply, const FleetNode& node) {
-  reply.MapHeader(9);
+  reply.MapHeader(10);
   TextField(reply, "name", node.name);
   TextField(reply, "address", AddressOf(node.host, node.port));
   NumberField(reply, "tls_port", node.tls_port);
   NumberField(reply, "sentinel_port", node.sentinel_port);
   TextField(reply, "version", node.version);
+  NumberField(reply, "partition", node.partition);
   TextField(reply, "role", RoleName(node.role));
   FlagField(reply, "in_sync", node.is_in_sync);
   NumberField(reply, "frames_behind", node.frames_behind);
@@ -98,9 +99,12 @@ void WriteLists(ReplyWriter& reply, const FleetReport& report) {
 }
 
 void WriteReport(ReplyWriter& reply, const FleetReport& report) {
-  reply.MapHeader(19);
+  reply.MapHeader(22);
   TextField(reply, "fleet", report.fleet);
   TextField(reply, "node", report.node);
+  TextField(reply, "dialect", report.dialect == FleetDialect::kCluster ? "cluster" : "plain");
+  IntegerOrNullField(reply, "partition", report.partition, report.partitions != 0);
+  NumberField(reply, "partitions", report.partitions);
   TextField(reply, "role", RoleName(report.role));
   NumberField(reply, "epoch", report.epoch);
   WriteLeader(reply, report);
@@ -182,8 +186,8 @@ constexpr auto kClusterCommands = std::to_array<CommandSpec>({
      {},
      "server",
      "",
-     "Shows and controls the fleet that this node belongs to; the subcommands of Redis Cluster are "
-     "refused",
+     "Shows and controls the fleet that this node belongs to; those of Redis Cluster are "
+     "refused in the dialect `plain`",
      "Depends on the subcommand"},
     {"CLUSTER|STATUS",
      ClusterStatus,

@@ -7,7 +7,8 @@ CommandTable WholeLanguage() {
                        LimitCommands(), RedisWriteCommands(), RedisKeyCommands(),
                        RedisWalkCommands(), ScriptCommands(), SubscriptionCommands(),
                        TransactionCommands(), ConnectionCommands(), AclCommands(), ClientCommands(),
-                       ServerCommands(), ClusterCommands(), IntrospectionCommands()});
+                       ServerCommands(), ClusterCommands(), RedisClusterCommands(),
+                       IntrospectionCommands()});
 }
 
 }  // namespace fairlock::command

@@ -24,6 +24,8 @@ std::span<const CommandSpec> AclCommands();
 std::span<const CommandSpec> ClientCommands();
 std::span<const CommandSpec> ServerCommands();
 std::span<const CommandSpec> ClusterCommands();
+// Begins with subcommands of CLUSTER, so it follows ClusterCommands.
+std::span<const CommandSpec> RedisClusterCommands();
 std::span<const CommandSpec> IntrospectionCommands();
 
 // Returns the table of all commands.

@@ -118,8 +118,7 @@ void Hello(Invocation& call) {
                             "authenticate the client and select the RESP protocol version at the "
                             "same time");
   }
-  const bool leads = call.server.environment.Leads();
-  Greet(call.client, call.server.clients, hail->greeting, leads);
+  Greet(call.client, call.server.clients, hail->greeting, call.server.environment);
 }
 
 void Quit(Invocation& call) {

@@ -62,7 +62,10 @@ struct Field {
 constexpr auto kServerFields = std::to_array<Field>({
     {"redis_version", [](const Source&) { return std::string(kRedisVersion); }},
     {"fairlock_version", [](const Source& s) { return s.facts.version; }},
-    {"redis_mode", [](const Source&) { return std::string("standalone"); }},
+    {"redis_mode",
+     [](const Source& s) {
+       return std::string(s.server.environment.IsCluster() ? "cluster" : "standalone");
+     }},
     {"os", [](const Source& s) { return s.facts.operating_system; }},
     {"arch_bits", [](const Source&) { return std::to_string(sizeof(void*) * 8); }},
     {"multiplexing_api", [](const Source&) { return std::string("epoll"); }},
@@ -227,7 +230,7 @@ constexpr auto kLocksFields = std::to_array<Field>({
 });
 
 constexpr auto kClusterFields = std::to_array<Field>({
-    {"cluster_enabled", [](const Source&) { return std::string("0"); }},
+    {"cluster_enabled", [](const Source& s) { return OneIf(s.server.environment.IsCluster()); }},
 });
 
 void AddLine(std::string& report, std::string_view name, std::string_view value) {

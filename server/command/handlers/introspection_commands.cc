@@ -146,7 +146,7 @@ RequestKeys ReadRequestKeys(Invocation& call) {
     call.reply.Error(ErrorCode::kErr, "Invalid command specified");
     return {};
   }
-  if (spec->keys.first == 0) {
+  if (spec->keys.first == 0 || spec->keys.are_channels) {
     call.reply.Error(ErrorCode::kErr, "The command has no key arguments");
     return {};
   }

@@ -12,7 +12,9 @@ constexpr std::string_view kSingleServer = "role:master\r\nconnected_slaves:0\r\
 
 std::vector<FleetNode> StandbysOf(const FleetReport& leaders) {
   std::vector<FleetNode> standbys = leaders.nodes;
-  std::erase_if(standbys, [&](const FleetNode& node) { return node.name == leaders.node; });
+  std::erase_if(standbys, [&](const FleetNode& node) {
+    return node.name == leaders.node || !IsPeer(leaders, node);
+  });
   return standbys;
 }
 

@@ -82,6 +82,8 @@ void Exec(Invocation& call) {
   Transaction& transaction = *call.client.transaction;
   if (transaction.is_spoiled()) {
     call.reply.Error(ErrorCode::kExecAbort, "Transaction discarded because of previous errors.");
+  } else if (transaction.slots().differ()) {
+    KeyRouting::RefuseSlots(call.reply);
   } else if (const std::string why = WhyNotNow(call, transaction); !why.empty()) {
     call.reply.Error(ErrorCode::kExecAbort, "Transaction discarded because of: " + why);
   } else if (HasAnyChanged(call, transaction)) {

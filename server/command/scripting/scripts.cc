@@ -1,8 +1,11 @@
 #include "server/command/scripting/scripts.h"
 
 #include <array>
+#include <optional>
 
 #include "server/command/client/client.h"
+#include "server/command/cluster/key_routing.h"
+#include "server/command/cluster/slots.h"
 #include "server/command/delivery/effect_delivery.h"
 #include "server/command/environment/environment.h"
 #include "server/command/execution/executor.h"
@@ -20,6 +23,10 @@ void Scripts::Run(script::Script& script, const RunOptions& options, Invocation&
   now_ = call.now;
   // A SELECT in a script applies only until the script ends.
   const std::uint8_t database = client_->profile.database;
+  if (parts_.routing.is_on()) {
+    parts_.routing.BeginScript(options.keys.empty() ? std::nullopt
+                                                    : std::optional(SlotOf(options.keys[0])));
+  }
   parts_.delivery.BeginStep(now_);
   if (TakesPlace(script, options)) {
     call.has_script_failed = !AcquireByValue(options, call.reply.version());

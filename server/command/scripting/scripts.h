@@ -17,6 +17,7 @@ namespace fairlock::command {
 class Client;
 class EffectDelivery;
 class Executor;
+class KeyRouting;
 class Locks;
 class RequestPrefetch;
 struct Environment;
@@ -32,6 +33,7 @@ class Scripts final : private script::Host {
     const RequestPrefetch& prefetch;
     EffectDelivery& delivery;
     Locks& locks;
+    KeyRouting& routing;
     Statistics& statistics;
     const Environment& environment;  // for its clock and its log
   };

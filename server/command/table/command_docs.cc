@@ -87,7 +87,8 @@ void WriteKeySpecs(protocol::ReplyWriter& reply, const CommandSpec& spec) {
   reply.SetHeader(1);
   reply.MapHeader(3);
   reply.Bulk("flags");
-  std::vector<std::string_view> flags = WordsOf(spec.keys.effect, (spec.flags & kWrite) != 0);
+  std::vector<std::string_view> flags = {"not_key"};
+  if (!spec.keys.are_channels) flags = WordsOf(spec.keys.effect, (spec.flags & kWrite) != 0);
   if (spec.keys.effect == KeyEffect::kOverwriteUnlessGet) flags.emplace_back("variable_flags");
   WriteWords(reply, flags);
   reply.Bulk("begin_search");

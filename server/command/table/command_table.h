@@ -56,11 +56,16 @@ struct KeyPositions {
   int step = 0;
   bool is_counted = false;  // the argument before the first key states the number of keys
   KeyEffect effect = KeyEffect::kDefault;
-  bool may_be_none = false;  // a request may have no keys, although the command has key positions
+  bool may_be_none = false;   // a request may have no keys, although the command has key positions
+  bool are_channels = false;  // shard channels, which have slots as keys do, but are no keys
 };
 
 inline constexpr KeyPositions kFirstKey = {1, 1, 1};
 inline constexpr KeyPositions kEveryKey = {1, -1, 1};
+inline constexpr KeyPositions kShardChannel = {
+    .first = 1, .last = 1, .step = 1, .are_channels = true};
+inline constexpr KeyPositions kEveryShardChannel = {
+    .first = 1, .last = -1, .step = 1, .are_channels = true};
 
 constexpr KeyPositions With(KeyPositions keys, KeyEffect effect) {
   keys.effect = effect;

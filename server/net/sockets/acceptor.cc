@@ -46,7 +46,8 @@ bool Acceptor::AcceptOne(engine::TimeMs now, ConnectionSink& sink) {
   if (accepted >= 0) {
     sink.TakeConnection(accepted, {.peer = FormatAddress(peer, socket_.unix_path),
                                    .local = FormatLocalAddress(accepted, socket_.unix_path),
-                                   .descriptor = accepted});
+                                   .descriptor = accepted,
+                                   .is_tls = socket_.is_tls});
     return true;
   }
   switch (errno) {

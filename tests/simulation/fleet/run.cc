@@ -123,6 +123,7 @@ void Run::StandBy() {
   assert(home.ok());
   home_ = std::move(home.value());
   reader_ = Thread([this] {
+    home_->UsePartition(0);
     storage::Status status = home_->AwaitLeadership([this]() -> storage::ChangeSink& {
       rows_ = persist::LoadedRows();
       return rows_;

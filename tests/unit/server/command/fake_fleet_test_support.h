@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +14,16 @@ namespace fairlock::command {
 class FakeFleet final : public Fleet {
  public:
   FleetReport Report() const override { return report; }
+  std::optional<PartitionLeader> LeaderOf(std::uint32_t partition) const override {
+    for (const FleetNode& node : report.nodes) {
+      if (node.partition != partition || node.role != FleetRole::kLeader) continue;
+      return PartitionLeader{.host = node.host,
+                             .port = node.port,
+                             .tls_port = node.tls_port,
+                             .is_this_node = node.name == report.node};
+    }
+    return std::nullopt;
+  }
   std::string StartFailOver(std::string_view) override { return "not in this test"; }
   std::string AcceptRestore() override { return "not in this test"; }
 

@@ -7,6 +7,7 @@
 
 #include "protocol/reply_parser.h"
 #include "server/access/slow_hash.h"
+#include "server/command/cluster/node_id.h"
 #include "server/sentinel/instances.h"
 #include "tests/unit/server/command/command_test_support.h"
 #include "tests/unit/server/command/fake_fleet_test_support.h"
@@ -93,7 +94,7 @@ TEST_F(SessionTest, WithoutALeaderThereIsNoAddressButTheLastOneIsDown) {
 
 TEST_F(SessionTest, TheMasterHasTheFieldsOfRedisSentinel) {
   fleet_.report.leads_since_unix_ms = 1'700'000'000'000;
-  const std::string runid = IdOf("main", "lock2");
+  const std::string runid = command::NodeId("main", "lock2");
   const std::string fields =
       R"("name" "main" "ip" "lock2.example" "port" "3247" "runid" ")" + runid +
       R"(" "flags" "master" "link-pending-commands" "0" "link-refcount" "1" "last-ping-sent" "0" )"
@@ -119,11 +120,11 @@ TEST_F(SessionTest, StandbysAreReplicas) {
 }
 
 TEST_F(SessionTest, OtherNodesWithASentinelPortAreSentinels) {
-  const std::string id = IdOf("main", "lock2");
+  const std::string id = command::NodeId("main", "lock2");
   EXPECT_THAT(Say("SENTINEL SENTINELS main"),
               AllOf(StartsWith("[[\"name\" \"" + id + R"(" "ip" "lock2.example" "port" "3249")"),
                     Not(HasSubstr("lock1.example")), Not(HasSubstr("10.0.0.3"))));
-  EXPECT_EQ(Say("SENTINEL MYID"), '"' + IdOf("main", "lock1") + '"');
+  EXPECT_EQ(Say("SENTINEL MYID"), '"' + command::NodeId("main", "lock1") + '"');
 }
 
 TEST_F(SessionTest, AnotherNameIsUnknown) {

@@ -12,7 +12,9 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "storage/replicated/fleet_record.h"
 #include "storage/replicated/node_record.h"
 #include "tests/unit/storage/etcd/etcd_server.h"
 #include "tests/unit/storage/etcd/etcd_test_support.h"
@@ -35,13 +37,15 @@ NodeRecord RecordOf(const std::string& name, const std::string& address) {
 // A node that does nothing but describe itself.
 class Node {
  public:
-  Node(const etcd::EtcdServer& server, NodeRecord record)
-      : Node(server.options(), std::move(record)) {}
+  Node(const etcd::EtcdServer& server, NodeRecord record,
+       std::optional<std::uint32_t> partition = {})
+      : Node(server.options(), std::move(record), 2s, partition) {}
   Node(const etcd::EtcdOptions& options, NodeRecord record,
-       std::chrono::milliseconds call_timeout = 2s)
+       std::chrono::milliseconds call_timeout = 2s, std::optional<std::uint32_t> partition = {})
       : record_(std::move(record)) {
     auto observer = FleetObserver::Start({.etcd = options,
                                           .prefix = "/fairlock/t/",
+                                          .partition = partition,
                                           .lease_ttl = 2s,
                                           .round = 50ms,
                                           .call_timeout = call_timeout,
@@ -268,17 +272,79 @@ TEST(FleetObserver, MembersThatDoNotAnswerDoNotEndTheLease) {
   });
 }
 
-TEST(FleetObserver, AFleetOfAnotherKindIsRefused) {
-  const etcd::EtcdServer server;
+void WriteFleet(const etcd::EtcdServer& server, const std::string& value) {
   auto client = std::move(etcd::EtcdClient::Open(server.options()).value());
   etcd::Txn txn;
-  txn.then.push_back(etcd::Put{.key = "/fairlock/t/fleet", .value = R"({"partitions":8})"});
+  txn.then.push_back(etcd::Put{.key = "/fairlock/t/fleet", .value = value});
   ASSERT_EQ(client->Transact(txn, 5s).outcome, etcd::Outcome::kDone);
+}
+
+TEST(FleetObserver, AFleetOfAnotherKindIsRefused) {
+  for (const std::string& fleet :
+       std::vector<std::string>{R"({"partitions":8})", R"({"format":2,"partitions":8})",
+                                R"({"format":1,"partitions":65})", "fleet"}) {
+    const etcd::EtcdServer server;
+    WriteFleet(server, fleet);
+    const Node a(server, RecordOf("a", "h1:1"));
+    const FleetView view = a.Await([](const FleetView& one) { return !one.refusal.empty(); });
+    EXPECT_NE(view.refusal.find("use another cluster_name"), std::string::npos) << view.refusal;
+    EXPECT_TRUE(view.nodes.empty());
+    EXPECT_FALSE(view.assignment);
+  }
+}
+
+TEST(FleetObserver, ANodeAloneServesTheOnlyPartition) {
+  const etcd::EtcdServer server;
   const Node a(server, RecordOf("a", "h1:1"));
-  const FleetView view = a.Await([](const FleetView& one) { return !one.refusal.empty(); });
-  EXPECT_NE(view.refusal.find(R"(the fleet was created as {"partitions":8})"), std::string::npos)
-      << view.refusal;
-  EXPECT_TRUE(view.nodes.empty());
+  const FleetView view = a.AwaitNodes(1);
+  EXPECT_EQ(view.assignment, (Assignment{.partition = 0, .partitions = 1}));
+}
+
+TEST(FleetObserver, NodesThatStartAtOnceShareThePartitions) {
+  constexpr std::uint32_t kPartitions = 4;
+  const etcd::EtcdServer server;
+  WriteFleet(server, EncodeFleet({.partitions = kPartitions}));
+  std::vector<std::unique_ptr<Node>> nodes;
+  for (std::uint32_t i = 0; i < 2 * kPartitions; ++i) {
+    const std::string number = std::to_string(i);
+    nodes.push_back(std::make_unique<Node>(server, RecordOf("n" + number, "h:" + number)));
+  }
+  std::vector<int> members(kPartitions);
+  for (const auto& node : nodes) {
+    const FleetView view = node->AwaitNodes(nodes.size());
+    ASSERT_TRUE(view.assignment);
+    ASSERT_EQ(view.assignment->partitions, kPartitions);
+    ++members[view.assignment->partition];
+  }
+  EXPECT_EQ(members, std::vector<int>(kPartitions, 2));
+}
+
+TEST(FleetObserver, AFixedPartitionIsKeptAndMustExist) {
+  const etcd::EtcdServer server;
+  WriteFleet(server, EncodeFleet({.partitions = 2}));
+  const Node last(server, RecordOf("a", "h1:1"), 1);
+  EXPECT_EQ(last.AwaitNodes(1).assignment, (Assignment{.partition = 1, .partitions = 2}));
+  const Node same(server, RecordOf("b", "h2:1"), 1);
+  EXPECT_EQ(same.AwaitNodes(2).assignment, (Assignment{.partition = 1, .partitions = 2}));
+  const Node none(server, RecordOf("c", "h3:1"), 2);
+  EXPECT_EQ(none.Await([](const FleetView& one) { return !one.refusal.empty(); }).refusal,
+            "cluster_partition is 2, but the fleet has only the partitions 0 to 1");
+}
+
+TEST(FleetView, TheLeaderOfAPartitionHasTheHighestEpoch) {
+  FleetView view;
+  NodeRecord old = RecordOf("a", "h1:1");
+  old.leads = true;
+  old.partition = 1;
+  old.epoch = 4;
+  NodeRecord now = old;
+  now.name = "b";
+  now.epoch = 5;
+  view.nodes = {now, old, RecordOf("c", "h3:1")};
+  EXPECT_EQ(LeaderOf(view, 1)->name, "b");
+  EXPECT_EQ(LeaderOf(view, 0), nullptr);
+  view.assignment = {.partition = 1, .partitions = 2};
+  EXPECT_EQ(RankOf(view, "z"), 0) << "the standby of the other partition does not count";
 }
 
 TEST(FleetObserver, AnOutageOfEtcdIsAnErrorAndPasses) {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "storage/replicated/check_log.h"
+#include "storage/replicated/fleet_record.h"
 #include "tests/unit/storage/etcd/etcd_server.h"
 #include "tests/unit/storage/etcd/etcd_test_support.h"
 #include "tests/unit/storage/replicated/replicated_test_support.h"
@@ -32,6 +33,8 @@ RowTable RowsOf(int holds, std::size_t owner_bytes) {
   return table;
 }
 
+PartitionKeys KeysOfImport() { return PartitionKeys(PartitionPrefix(FleetPrefix("t"), 0)); }
+
 class ImportLogTest : public testing::Test {
  protected:
   ClusterOptions Options() const {
@@ -46,6 +49,7 @@ class ImportLogTest : public testing::Test {
   // Starts a node; the sink receives the rows that it loads.
   Status Lead(RowTable& rows) const {
     const auto home = std::move(ClusterHome::Open(Options()).value());
+    home->UsePartition(0);
     Status status = home->AwaitLeadership([&rows]() -> ChangeSink& { return rows = RowTable(); });
     if (status.ok()) status = home->HandOver("");
     return status;
@@ -73,7 +77,7 @@ class ImportLogTest : public testing::Test {
 
 TEST_F(ImportLogTest, OneThatEndedAfterItsFirstWriteIsRefused) {
   const auto client = etcd::ClientOf(etcd_.options());
-  FrameWriter writer(KeysOf(Options()), NewRunId(), "a");
+  FrameWriter writer(KeysOfImport(), NewRunId(), "a");
   writer.TakeOver({}, 0, Beat::State::kImporting);
   ASSERT_EQ(writer.Take(client->Transact(writer.txn(), 5s)), FrameWriter::Progress::kCommitted);
   ExpectIsRefused();
@@ -85,7 +89,7 @@ TEST_F(ImportLogTest, OneThatEndedAfterItsFirstWriteIsRefused) {
 
 TEST_F(ImportLogTest, OneThatLostEtcdInTheMiddleIsRefused) {
   const RowTable rows = RowsOf(20'000, 1'000);
-  const std::string third_frame = KeysOf(Options()).FrameKey(3);
+  const std::string third_frame = KeysOfImport().FrameKey(3);
   std::thread outage([&] {
     const auto client = etcd::ClientOf(etcd_.options());
     while (client->Range({.key = third_frame, .range_end = {}}, 5s).found.empty()) {
@@ -104,7 +108,7 @@ TEST_F(ImportLogTest, OneThatLostEtcdInTheMiddleIsRefused) {
 // All rows are written, but the import has not said so.
 TEST_F(ImportLogTest, OneThatDidNotHandOverIsRefused) {
   const auto client = etcd::ClientOf(etcd_.options());
-  FrameWriter writer(KeysOf(Options()), NewRunId(), "a");
+  FrameWriter writer(KeysOfImport(), NewRunId(), "a");
   writer.TakeOver({}, 0, Beat::State::kImporting);
   ASSERT_EQ(writer.Take(client->Transact(writer.txn(), 5s)), FrameWriter::Progress::kCommitted);
   ReplicatedStore store(*client, writer, {.compact_every = 0});

@@ -36,7 +36,6 @@ class StandbyTest : public testing::Test {
         *client_, writer_,
         StandbyOptions{.leadership = {.node = "b"},
                        .canary_key = "/fairlock/t/canary/b",
-                       .accepted_key = "/fairlock/t/p/00/accepted",
                        .look_every = look_every,
                        .trust_ms = kTrustMs,
                        .silent_ms = kSilentMs,
