@@ -314,7 +314,7 @@ CheckFiles() {
   Step "what is installed"
   Is "dpkg --verify" "$(dpkg --verify fairlock-server fairlock-tools)" "??5?????? c $config"
   ls -d /usr/share/fairlock/*/* /usr/share/doc/fairlock/{*.md,recipes}
-  systemd-analyze --man=no verify fairlockd.service fairlockd.socket
+  systemd-analyze --man=no verify fairlockd.service fairlockd.socket fairlockd@00.service
   systemd-analyze security fairlockd.service | tail -n 1
 }
 

@@ -290,7 +290,8 @@ constexpr auto kOptions = std::to_array<Option>({
     {"cluster_dialect", OptionType::kChoice, "auto", 0, 0, false, "", &Config::cluster_dialect,
      "plain: clients may connect to any node, and a standby passes their connections on. cluster: "
      "clients must know Redis Cluster, and a node answers MOVED for keys of other nodes. auto: "
-     "cluster in a fleet of several partitions, otherwise plain.",
+     "cluster in a fleet of several partitions, otherwise plain. With cluster, the fleet must have "
+     "been created.",
      kDialects},
     {"cluster_machine", OptionType::kText, "", 0, 0, false, "", &Config::cluster_machine,
      "Name of the machine, or of the zone, that this node may fail with; nodes of one partition "

@@ -81,6 +81,7 @@ std::string FleetService::Start() {
   auto observer = storage::replicated::FleetObserver::Start(
       {.etcd = settings_.options.etcd,
        .prefix = storage::replicated::FleetPrefix(settings_.options.fleet),
+       .creates_fleet = settings_.dialect != "cluster",
        .partition = settings_.partition,
        .now_ms = settings_.options.now_ms,
        .describe = [this] { return Describe(); },
@@ -120,7 +121,11 @@ void FleetService::TakeView() {
     node_.set_database_bytes_left(settings_.quota_bytes - std::min(used, settings_.quota_bytes));
   }
   if (!view_.refusal.empty()) return hooks_.refuse(view_.refusal);
-  if (!assignment_ && view_.assignment) Join();
+  if (assignment_) return;
+  if (view_.assignment) return Join();
+  if (view_.error.empty() || view_.error == awaited_) return;
+  awaited_ = view_.error;
+  hooks_.wait(awaited_);
 }
 
 void FleetService::Join() {

@@ -20,6 +20,8 @@ namespace fairlock::server {
 
 struct FleetHooks {
   std::function<void()> hand_over;  // hands over the leadership, then starts again
+  // Called when the reason changes why this node has no partition yet.
+  std::function<void(const std::string& why)> wait;
   // Called once, when this node knows its partition.
   std::function<void(const storage::replicated::Assignment&)> join;
   std::function<void(const std::string& why)> refuse;  // called if this node must not run
@@ -62,6 +64,7 @@ class FleetService final : public command::Fleet {
   net::LoopPoster to_loop_;
   const FleetHooks hooks_;
   std::string successor_;
+  std::string awaited_;  // why this node has no partition, as told last
   std::optional<storage::replicated::Assignment> assignment_;
   storage::replicated::FleetView view_;
   mutable std::mutex mutex_;

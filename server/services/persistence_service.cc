@@ -125,6 +125,10 @@ FleetHooks PersistenceService::HooksOfFleet() {
                 starts_again_ = true;
                 hooks_.stop("CLUSTER FAILOVER");
               },
+          .wait =
+              [this](const std::string& why) {
+                log_.Warning("this node has no partition yet: {}", Escaped(why));
+              },
           .join = [this](const auto& assignment) { Join(assignment); },
           .refuse =
               [this](const std::string& why) {

@@ -114,15 +114,16 @@ void FleetObserver::Publish(FleetView view) {
 // Reads the description of the fleet, and checks that this node can be part of such a fleet.
 std::string FleetObserver::CheckFleet() {
   if (state_.partitions != 0) return "";
-  const auto found = CreateOrReadFleet(*client_, options_.prefix, {}, options_.call_timeout);
-  if (!found.ok() && found.status().code() != StatusCode::kDamaged) {
-    return found.status().message();
+  auto found = ReadFleet(*client_, options_.prefix, options_.call_timeout);
+  if (found.status().code() == StatusCode::kRefused && options_.creates_fleet) {
+    const auto created = CreateOrReadFleet(*client_, options_.prefix, {}, options_.call_timeout);
+    found = created.ok() ? Result(created->record) : Result<FleetRecord>(created.status());
   }
-  if (!found.ok()) {
+  if (found.status().code() == StatusCode::kDamaged) {
     state_.refusal = found.status().message() + "; use another cluster_name";
-    return state_.refusal;
   }
-  const FleetRecord& fleet = found->record;
+  if (!found.ok()) return found.status().message();
+  const FleetRecord& fleet = found.value();
   if (fleet.format != FleetRecord::kFormat) {
     state_.refusal = "the fleet has format " + std::to_string(fleet.format) +
                      ", but this version only knows format " +

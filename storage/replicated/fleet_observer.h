@@ -20,6 +20,8 @@ namespace fairlock::storage::replicated {
 struct FleetObserverOptions {
   etcd::EtcdOptions etcd;
   std::string prefix;  // the prefix of all keys of the fleet
+  // Whether this node creates a fleet of one partition if the fleet does not exist.
+  bool creates_fleet = true;
   // The partition that this node must serve; none: the one that has the fewest nodes.
   std::optional<std::uint32_t> partition = {};
   std::chrono::seconds lease_ttl{5};
@@ -33,8 +35,8 @@ struct FleetObserverOptions {
   std::function<void()> on_view;
 };
 
-// Reads the description of the fleet, and creates a fleet of one partition if there is none.
-// Assigns a partition to this node, which never changes.
+// Reads the description of the fleet, which may have to be created first. Assigns a partition to
+// this node, which never changes.
 //
 // Writes the record of this node with a lease, so that it disappears some seconds after the node.
 // Failures only change FleetView::error; the next round tries again.

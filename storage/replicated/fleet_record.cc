@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t kRecordBytesMax = 4'096;
 
+std::string KeyOf(const std::string& fleet_prefix) { return fleet_prefix + "fleet"; }
+
 // The number in the object's member `name`; 0 if it is not such a number.
 std::uint32_t NumberIn(const boost::json::object& object, std::string_view name) {
   const boost::json::value* const value = object.if_contains(name);
@@ -48,10 +50,21 @@ Result<FleetRecord> DecodeFleet(std::string_view json) {
   return record;
 }
 
+Result<FleetRecord> ReadFleet(etcd::EtcdClient& client, const std::string& fleet_prefix,
+                              std::chrono::milliseconds call_timeout) {
+  const etcd::RangeAnswer answer =
+      client.Range({.key = KeyOf(fleet_prefix), .range_end = {}}, call_timeout);
+  if (answer.outcome != etcd::Outcome::kDone) return Failed(answer.message);
+  if (answer.found.empty()) {
+    return Refused("the fleet does not exist; create it with `fairlockctl cluster create`");
+  }
+  return DecodeFleet(answer.found.front().value);
+}
+
 Result<FoundFleet> CreateOrReadFleet(etcd::EtcdClient& client, const std::string& fleet_prefix,
                                      const FleetRecord& record,
                                      std::chrono::milliseconds call_timeout) {
-  const std::string key = fleet_prefix + "fleet";
+  const std::string key = KeyOf(fleet_prefix);
   etcd::Txn txn;
   txn.compares.push_back({.key = key, .target = etcd::Compare::Target::kCreateRevision});
   txn.then.push_back(etcd::Put{.key = key, .value = EncodeFleet(record)});

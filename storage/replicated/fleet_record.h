@@ -30,6 +30,10 @@ std::string EncodeFleet(const FleetRecord& record);
 // Ignores unknown members. kDamaged: it is not a record, or its numbers are out of range.
 Result<FleetRecord> DecodeFleet(std::string_view json);
 
+// kRefused: the fleet does not exist. kFailed: etcd did not execute the request.
+Result<FleetRecord> ReadFleet(etcd::EtcdClient& client, const std::string& fleet_prefix,
+                              std::chrono::milliseconds call_timeout);
+
 // Creates the fleet, or reads it if it exists. `is_new` says which.
 struct FoundFleet {
   FleetRecord record;

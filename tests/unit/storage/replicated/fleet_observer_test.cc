@@ -293,6 +293,32 @@ TEST(FleetObserver, AFleetOfAnotherKindIsRefused) {
   }
 }
 
+TEST(FleetObserver, ANodeMayWaitUntilTheFleetIsCreated) {
+  const etcd::EtcdServer server;
+  auto observer = FleetObserver::Start({.etcd = server.options(),
+                                        .prefix = "/fairlock/t/",
+                                        .creates_fleet = false,
+                                        .round = 50ms,
+                                        .now_ms = NowMs,
+                                        .describe = [] { return RecordOf("a", "h1:1"); },
+                                        .on_view = [] {}});
+  ASSERT_TRUE(observer.ok());
+  const auto await = [&](auto condition) {
+    for (int i = 0; i < 1'000 && !condition(observer.value()->View()); ++i) {
+      std::this_thread::sleep_for(10ms);
+    }
+    return condition(observer.value()->View());
+  };
+  EXPECT_TRUE(await([](const FleetView& view) {
+    return view.error == "the fleet does not exist; create it with `fairlockctl cluster create`";
+  }));
+  EXPECT_FALSE(observer.value()->View().assignment);
+  WriteFleet(server, EncodeFleet({.partitions = 3}));
+  EXPECT_TRUE(await([](const FleetView& view) {
+    return view.assignment == Assignment{.partition = 0, .partitions = 3};
+  }));
+}
+
 TEST(FleetObserver, ANodeAloneServesTheOnlyPartition) {
   const etcd::EtcdServer server;
   const Node a(server, RecordOf("a", "h1:1"));
