@@ -51,8 +51,20 @@ class Kubernetes(unittest.TestCase):
         announced = words[words.index("--cluster-announce") + 1]
         self.assertEqual(announced, "node-0.fairlock-nodes.node-0.svc:3247")
 
+    def test_the_options_of_partitions_are_valid(self):
+        words = self.check_options("partitions.yaml")
+        self.assertEqual(words[words.index("--cluster-dialect") + 1], "cluster")
+        [job] = of_kind("partitions.yaml", "Job")
+        [container] = job["spec"]["template"]["spec"]["containers"]
+        _, node = self.container("partitions.yaml")
+        count = container["args"].index("--create-fleet")
+        self.assertEqual(container["args"][count + 1:], ["4"])
+        # The job and the nodes name the same fleet in the same etcd.
+        self.assertEqual(node["args"][:count], container["args"][:count])
+        self.assertIn(container["env"][0], node["env"])
+
     def test_every_part_refers_to_one_that_exists(self):
-        for name in ("fairlock.yaml", "fleet.yaml"):
+        for name in ("fairlock.yaml", "fleet.yaml", "partitions.yaml"):
             stateful_set, container = self.container(name)
             template = stateful_set["spec"]["template"]
             labels = template["metadata"]["labels"]
