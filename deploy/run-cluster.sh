@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Starts three members of etcd and several nodes of fairlock on this machine, as a first demonstration
-# of high availability.
+# Starts three members of etcd and several nodes of fairlock on this machine, as a first
+# demonstration of high availability.
 #
 #   deploy/run-cluster.sh [--partitions P] [BUILD_DIR]    default: build/release
 #
-# Without --partitions, there are three nodes: a leader and two standbys. With it, P partitions share
-# the keys, each with a leader and one standby, and clients need the mode for Redis Cluster.
+# Without --partitions, there are three nodes: a leader and two standbys. With it, P partitions
+# share the keys, each with a leader and one standby, and clients need the mode for Redis Cluster.
 #
 # Everything listens on 127.0.0.1, at free ports, and stores its data in a temporary folder. Ctrl-C
 # ends all processes and removes the folder. etcd runs without fsync, because no data here needs to
@@ -106,12 +106,13 @@ if [ "$partitions" != 1 ]; then
     sleep 0.2
   done
   IsWhole || Fail "not every partition has a leader"
-  leader=$(redis-cli -p "${ports[6]}" CLUSTER NODES | sed -n 's/.*:\([0-9]*\)@.*master.* 0-.*/\1/p')
+  nodes_text=$(redis-cli -p "${ports[6]}" CLUSTER NODES)
+  leader=$(sed -n 's/.*:\([0-9]*\)@.*master.* 0-.*/\1/p' <<<"$nodes_text")
   cat <<TEXT
 etcd:      $endpoints
 nodes:     ${hosts//,/ }
 leaders:
-$(redis-cli -p "${ports[6]}" CLUSTER NODES | sed -n 's/^[^ ]* \([^@]*\)@.*master.* \([0-9-]*\)$/  \1  slots \2/p')
+$(sed -n 's/^[^ ]* \([^@]*\)@.*master.* \([0-9-]*\)$/  \1  slots \2/p' <<<"$nodes_text")
 logs:      $folder/*.log
 
 Take a lock:               redis-cli -c -p ${ports[6]} LOCK order:42 worker-1 PX 60000

@@ -121,26 +121,26 @@ void FleetService::TakeView() {
     node_.set_database_bytes_left(settings_.quota_bytes - std::min(used, settings_.quota_bytes));
   }
   if (!view_.refusal.empty()) return hooks_.refuse(view_.refusal);
-  if (assignment_) return;
+  if (joined_.as) return;
   if (view_.assignment) return Join();
-  if (view_.error.empty() || view_.error == awaited_) return;
-  awaited_ = view_.error;
-  hooks_.wait(awaited_);
+  if (view_.error.empty() || view_.error == joined_.obstacle) return;
+  joined_.obstacle = view_.error;
+  hooks_.wait(joined_.obstacle);
 }
 
 void FleetService::Join() {
-  assignment_ = view_.assignment;
-  if (assignment_->partitions > 1 && settings_.dialect == "plain") {
-    return hooks_.refuse("the fleet has " + std::to_string(assignment_->partitions) +
+  joined_.as = view_.assignment;
+  if (joined_.as->partitions > 1 && settings_.dialect == "plain") {
+    return hooks_.refuse("the fleet has " + std::to_string(joined_.as->partitions) +
                          " partitions, so cluster_dialect cannot be plain");
   }
-  node_.UsePartition(assignment_->partition);
-  hooks_.join(*assignment_);
+  node_.UsePartition(joined_.as->partition);
+  hooks_.join(*joined_.as);
 }
 
 command::FleetDialect FleetService::dialect() const {
-  if (!assignment_) return command::FleetDialect::kPlain;
-  const bool is_cluster = settings_.dialect == "cluster" || assignment_->partitions > 1;
+  if (!joined_.as) return command::FleetDialect::kPlain;
+  const bool is_cluster = settings_.dialect == "cluster" || joined_.as->partitions > 1;
   return is_cluster ? command::FleetDialect::kCluster : command::FleetDialect::kPlain;
 }
 
@@ -175,9 +175,9 @@ command::FleetReport FleetService::Report() const {
   report.fleet = settings_.options.fleet;
   report.node = settings_.options.node;
   report.dialect = dialect();
-  if (assignment_) {
-    report.partition = assignment_->partition;
-    report.partitions = assignment_->partitions;
+  if (joined_.as) {
+    report.partition = joined_.as->partition;
+    report.partitions = joined_.as->partitions;
   }
   report.relays = settings_.relays;
   ReportLeader(report);
@@ -214,7 +214,7 @@ command::FleetReport FleetService::Report() const {
 
 // Of this node's own partition, the beat tells more than the records do.
 std::optional<command::PartitionLeader> FleetService::LeaderOf(std::uint32_t partition) const {
-  if (assignment_ && partition == assignment_->partition) {
+  if (joined_.as && partition == joined_.as->partition) {
     command::FleetReport report;
     ReportLeader(report);
     if (report.leader.empty()) return std::nullopt;
@@ -234,7 +234,7 @@ std::optional<command::PartitionLeader> FleetService::LeaderOf(std::uint32_t par
 
 std::string FleetService::StartFailOver(std::string_view to) {
   NodeRecord own = Describe();
-  if (assignment_) own.partition = assignment_->partition;
+  if (joined_.as) own.partition = joined_.as->partition;
   if (!own.leads) {
     const std::string leader = Report().leader;
     return "this node does not lead; " + (leader.empty() ? "no node does" : leader + " does");

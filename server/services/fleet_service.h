@@ -64,8 +64,10 @@ class FleetService final : public command::Fleet {
   net::LoopPoster to_loop_;
   const FleetHooks hooks_;
   std::string successor_;
-  std::string awaited_;  // why this node has no partition, as told last
-  std::optional<storage::replicated::Assignment> assignment_;
+  struct {
+    std::optional<storage::replicated::Assignment> as;  // none: not yet
+    std::string obstacle;                               // why not, as told last
+  } joined_;
   storage::replicated::FleetView view_;
   mutable std::mutex mutex_;
   storage::replicated::NodeRecord own_;  // guarded by mutex_
