@@ -52,6 +52,27 @@ class FailOver(unittest.TestCase):
         with fleet.leader().connect() as client:
             self.assertGreater(client.ask("LOCK", "key", "owner"), 0)
 
+    def test_a_client_from_before_the_take_over_gets_only_confirmed_replies(self):
+        fleet = self.fleet(nodes=2)
+        node = fleet.standby()
+        with node.connect() as client:
+            # This reply needs no confirmation, because the node has no log yet.
+            self.assertEqual(client.ask("PING"), "PONG")
+            fleet.leader().kill()
+            self.await_lock(fleet, "other", "owner")
+            for member in fleet.members:
+                member.pause()
+            client.send(b"LOCK key owner\r\n")
+            client.socket.settimeout(1)
+            try:
+                with self.assertRaises(TimeoutError):
+                    client.reply()
+            finally:
+                for member in fleet.members:
+                    member.go_on()
+            client.socket.settimeout(10)
+            self.assertIsInstance(client.reply(), int)
+
     def test_a_killed_leader_is_followed_by_one_with_all_its_locks(self):
         fleet = self.fleet()
         newest = 0

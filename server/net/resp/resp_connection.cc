@@ -229,7 +229,7 @@ void RespConnection::Finish() {
   if (doom_ == Doom::kKilled) return Close(CloseReason::kKilled);
   if (doom_ == Doom::kOverLimit) return Close(CloseReason::kOutputLimit);
   if (socket_.is_peer_lost()) return Close(CloseReason::kPeerFailed);
-  if (turn_.state_log != nullptr) HoldBackOutput();
+  HoldBackOutput();
   SendOutput();
   if (is_closed()) return;
   if (output_bytes() > turn_.limits.output_bytes_max) return Close(CloseReason::kOutputLimit);
@@ -263,6 +263,8 @@ void RespConnection::CountBuffers() {
 std::uint64_t RespConnection::CompletedBatch() const { return turn_.state_log->completed_batch(); }
 
 void RespConnection::HoldBackOutput() {
+  // While the server loads, its output waits for nothing, but counts as seen.
+  if (turn_.state_log == nullptr) return gate_.Pass(client().output.written());
   if (client().output.TakeStateDependency()) {
     const std::uint64_t batch = turn_.state_log->Seal(turn_.now);
     if (batch > CompletedBatch()) gate_.Close(client().output.written(), batch);
@@ -282,6 +284,7 @@ bool RespConnection::ReleaseIfComplete() {
 
 std::size_t RespConnection::SendableBytes() const {
   if (gate_.is_open()) return output_bytes();
+  assert(gate_.open_up_to() >= client().output.sent());
   return static_cast<std::size_t>(gate_.open_up_to() - client().output.sent());
 }
 

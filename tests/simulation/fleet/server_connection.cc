@@ -58,7 +58,7 @@ void ServerConnection::Execute() {
 void ServerConnection::Finish() {
   if (is_closed_) return;
   TellDecision();
-  if (turn_.state_log != nullptr) HoldBackOutput();
+  HoldBackOutput();
   SendOutput();
   if (!link_->has_client_closed) return;
   if (IsWaitingOrUntold() || (client().output.bytes().empty() && !CanExecute())) Close();
@@ -70,6 +70,7 @@ void ServerConnection::TellDecision() {
 }
 
 void ServerConnection::HoldBackOutput() {
+  if (turn_.state_log == nullptr) return gate_.Pass(client().output.written());
   if (client().output.TakeStateDependency()) {
     const std::uint64_t batch = turn_.state_log->Seal(turn_.now);
     if (batch > turn_.state_log->completed_batch()) {
