@@ -6,10 +6,11 @@
 FAIRLOCKD is the server to test: by default, that of the release build.
 
 Each library runs twice: in its Sentinel mode, and with a plain connection to one node, which relays
-to the leader. All of them compete for the same keys (fail_overs/worker.md). Every other fail-over
-is CLUSTER FAILOVER; in the others the leader is killed with SIGKILL and started again. The node of
-the plain connections is never killed. After each fail-over, every client must be granted a lock
-within --seconds-max. At the end, a table shows for each client how long it got no answers.
+to the leader. So does each library of clients/, on top of its Redis client. All of them compete for
+the same keys (fail_overs/worker.md). Every other fail-over is CLUSTER FAILOVER; in the others the
+leader is killed with SIGKILL and started again. The node of the plain connections is never killed.
+After each fail-over, every client must be granted a lock within --seconds-max. At the end, a table
+shows for each client how long it got no answers.
 
 The exit status is 0 if all promises were kept, and 1 otherwise. A library that is not installed is
 not driven, which the table says.
@@ -81,7 +82,9 @@ class FailOvers:
     def start_workers(self):
         environment = {
             "SENTINELS": ",".join(f"127.0.0.1:{node.sentinel_port}" for node in self.fleet.nodes),
-            "NODE": f"127.0.0.1:{self.plain_node.port}", "KEYS": ",".join(KEYS)}
+            "NODE": f"127.0.0.1:{self.plain_node.port}",
+            "NODES": ",".join(f"127.0.0.1:{node.port}" for node in self.fleet.nodes),
+            "KEYS": ",".join(KEYS)}
         for name in self.arguments.clients:
             stack = stacks.ALL[name]
             self.versions[name] = stack.found_version()
@@ -178,7 +181,7 @@ class FailOvers:
                                          for one in worker.attempts if "error" in one)
             rows.append({
                 "client": worker.name, "version": self.versions[worker.name], "mode": worker.mode,
-                "fail_overs": len(everything), "operations": len(worker.answer_times()),
+                "fail_overs": len(everything), "operations": len(worker.answers()),
                 "errors": errors.total(), "longest_ms": max(everything, default=0),
                 **{f"median_{kind}_ms": statistics.median(gaps.get(kind, [0])) for kind in KINDS},
                 "kinds_of_errors": dict(errors.most_common())})
