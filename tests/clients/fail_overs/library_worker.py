@@ -91,7 +91,7 @@ class Worker:
                 self.ask("CHECK", key, hold=hold)
                 self.ask("UNLOCK", key, hold=hold)
             turn += 1
-            time.sleep(0.02)
+            time.sleep(0.05)
 
     def run(self):
         held_key = f"{OWNER}:held"

@@ -89,7 +89,7 @@ void Round(Client& client, const std::string& key) {
 void Work(Client& client, const std::vector<std::string>& keys, const std::atomic<bool>& is_over) {
   for (std::size_t turn = 0; !is_over; ++turn) {
     Round(client, keys[turn % keys.size()]);
-    std::this_thread::sleep_for(20ms);
+    std::this_thread::sleep_for(50ms);
   }
 }
 
