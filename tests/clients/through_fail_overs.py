@@ -6,11 +6,12 @@
 FAIRLOCKD is the server to test: by default, that of the release build.
 
 Each library runs twice: in its Sentinel mode, and with a plain connection to one node, which relays
-to the leader. So does each library of clients/, on top of its Redis client. All of them compete for
-the same keys (fail_overs/worker.md). Every other fail-over is CLUSTER FAILOVER; in the others the
-leader is killed with SIGKILL and started again. The node of the plain connections is never killed.
-After each fail-over, every client must be granted a lock within --seconds-max. At the end, a table
-shows for each client how long it got no answers.
+to the leader. All of them compete for the same keys (fail_overs/worker.md). Every other fail-over
+is CLUSTER FAILOVER; in the others the leader is killed with SIGKILL and started again. The node of
+the plain connections is never killed. After each fail-over, every client must be granted a lock
+within --seconds-max. At the end, a table shows for each client how long it got no answers.
+
+With --own, the libraries of clients/ are driven, each on its Redis client.
 
 The exit status is 0 if all promises were kept, and 1 otherwise. A library that is not installed is
 not driven, which the table says.
@@ -227,7 +228,9 @@ def parsed(words):
     parser.add_argument("--fail-overs", type=int, default=4,
                         help="how many (default: %(default)s)")
     parser.add_argument("--clients", nargs="+", choices=list(stacks.ALL), metavar="CLIENT",
-                        default=list(stacks.ALL), help="of " + ", ".join(stacks.ALL))
+                        help="by default, all that are not in clients/; of "
+                             + "; ".join(stacks.ALL))
+    parser.add_argument("--own", action="store_true", help="drive the libraries of clients/")
     parser.add_argument("--seconds-max", type=float, default=10,
                         help="after a fail-over, until every client has been granted a lock "
                              "(default: %(default)s)")
@@ -237,6 +240,8 @@ def parsed(words):
     arguments = parser.parse_args(words)
     if arguments.fail_overs < 1 or arguments.seconds_max <= 0:
         parser.error("--fail-overs and --seconds-max must be positive")
+    if arguments.clients is None:
+        arguments.clients = list(stacks.OWN if arguments.own else stacks.REDIS_CLIENTS)
     return arguments
 
 

@@ -83,7 +83,7 @@ BUILD_GO_DRIVER = ('mkdir -p "$1"/go/src && ln -sfn "$2"/go "$1"/go/src/fairlock
                    'GOPATH="$1/go:$GOPATH" go build -o "$1"/go_driver '
                    'fairlock/tests/conformance_driver')
 
-ALL = {stack.name: stack for stack in (
+REDIS_CLIENTS = {stack.name: stack for stack in (
     Stack("redis-py", "python3-redis",
           [sys.executable, "-c", "import redis.sentinel; print(redis.__version__)"],
           [sys.executable, "-B", str(FOLDER / "worker.py"), "sync"]),
@@ -105,6 +105,8 @@ ALL = {stack.name: stack for stack in (
     Stack("hiredis", "libhiredis-dev", ["pkg-config", "--modversion", "hiredis"],
           ["{build}/c_worker"], modes=("plain",),
           build=["cc", "-O1", "-D_GNU_SOURCE", "-o", "{build}/c_worker", "worker.c", "-lhiredis"]),
+)}
+OWN = {stack.name: stack for stack in (
     own_stack("redis-py", "python3-redis", PYTHON_VERSION, PYTHON_DRIVER),
     own_stack("redis-py asyncio", "python3-redis", PYTHON_VERSION, [*PYTHON_DRIVER, "--asyncio"]),
     own_node_stack("ioredis", "ioredis"),
@@ -120,3 +122,4 @@ ALL = {stack.name: stack for stack in (
           build=["sh", "-c", 'g++ -std=c++20 -O1 -I "$1/include" -I "$1/src" -o {build}/cpp_worker '
                  'worker.cc "$1"/src/*.cc -lssl -lcrypto -pthread', "sh", f"{CLIENTS}/cpp"]),
 )}
+ALL = {**REDIS_CLIENTS, **OWN}
