@@ -1,4 +1,4 @@
-"""Two client libraries go through a few fail-overs; and the judge of the long form,
+"""Three client libraries go through a few fail-overs; and the judge of the long form,
 through_fail_overs.py, finds what it should."""
 
 import unittest
@@ -49,6 +49,11 @@ class Judge(unittest.TestCase):
                 self.assert_found(op, a=[attempt(op, "k", 10, 11, reply=0)])
         self.assert_found("LOCK", a=[attempt("LOCK", "a:held", 10, 11, reply=None)])
 
+    def test_requests_for_two_keys_at_once(self):
+        both = [attempt("LOCK", "k", 10, 20, error="closed"), attempt("LOCK", "j", 11, 12, reply=1),
+                attempt("LOCK", "k", 21, 22, reply=2), attempt("UNLOCK", "j", 13, 25, reply=0)]
+        self.assert_found("UNLOCK j", a=both)
+
     def test_an_unlock_may_have_been_executed_before(self):
         repeated = [attempt("UNLOCK", "k", 10, 11, error="closed"),
                     attempt("UNLOCK", "k", 12, 13, reply=0)]
@@ -62,9 +67,10 @@ class ThroughFailOvers(unittest.TestCase):
 
     FAIL_OVERS = 4
 
-    def test_two_clients(self):
+    def test_three_clients(self):
+        clients = ("redis-py", "ioredis", "fairlock, redis-py")
         arguments = through_fail_overs.parsed(["--fail-overs", str(self.FAIL_OVERS),
-                                               "--clients", "redis-py", "ioredis"])
+                                               "--clients", *clients])
         run = through_fail_overs.FailOvers(arguments)
         run.run()
         run.report()
@@ -72,7 +78,7 @@ class ThroughFailOvers(unittest.TestCase):
         self.assertEqual(run.missing, {})
         rows = run.rows()
         self.assertEqual([(row["client"], row["mode"]) for row in rows],
-                         [(client, mode) for client in ("redis-py", "ioredis")
+                         [(client, mode) for client in clients
                           for mode in ("sentinel", "plain")])
         for row in rows:
             self.assertEqual(row["fail_overs"], self.FAIL_OVERS, row)

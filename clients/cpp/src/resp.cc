@@ -163,9 +163,11 @@ std::optional<std::string> Value::Text() const {
 }
 
 void AppendRequest(const Command& command, std::string& out) {
-  out += "*" + std::to_string(command.size()) + "\r\n";
+  // g++ 12 warns of "*" + std::to_string(...), without a reason.
+  out.append("*").append(std::to_string(command.size())).append("\r\n");
   for (const auto& word : command) {
-    out += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
+    out.append("$").append(std::to_string(word.size())).append("\r\n");
+    out.append(word).append("\r\n");
   }
 }
 

@@ -6,23 +6,34 @@ import fs from "node:fs";
 import readline from "node:readline";
 
 import { Redis } from "ioredis";
-import { createClient } from "redis";
+import { createClient, createSentinel } from "redis";
 
 import { createLock, FairlockError } from "../build/index.mjs";
+
+// node-redis writes to it when no Sentinel can be reached.
+console.log = console.error;
 
 const url = process.env.FAIRLOCK_URL;
 const readTimeout = 1000 * Number(process.env.FAIRLOCK_READ_TIMEOUT ?? 5);
 const ca = process.env.FAIRLOCK_CA && fs.readFileSync(process.env.FAIRLOCK_CA);
 
+const sentinels = process.env.FAIRLOCK_SENTINELS?.split(",").map((address) => {
+  const [host, port] = address.split(":");
+  return { host, port: Number(port) };
+});
+
 const CLIENTS = {
   ioredis: async () => {
-    const client = new Redis(url, { commandTimeout: readTimeout, ...(ca && { tls: { ca } }) });
+    const options = { commandTimeout: readTimeout, ...(ca && { tls: { ca } }) };
+    const client = sentinels ? new Redis({ ...options, name: "main", sentinels })
+      : new Redis(url, options);
     return { client: client.on("error", () => {}), raw: (name, ...words) =>
       client.call(name, ...words) };
   },
   "node-redis": async () => {
     const socket = { socketTimeout: readTimeout, reconnectStrategy: 50, ...(ca && { ca }) };
-    const client = createClient({ url, socket, pingInterval: readTimeout / 2 });
+    const client = sentinels ? createSentinel({ name: "main", sentinelRootNodes: sentinels })
+      : createClient({ url, socket, pingInterval: readTimeout / 2 });
     await client.on("error", () => {}).connect();
     return { client, raw: (...words) => client.sendCommand(words) };
   },

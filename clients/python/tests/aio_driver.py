@@ -6,6 +6,7 @@ import threading
 import time
 
 import redis.asyncio
+import redis.asyncio.sentinel
 
 import driver_base
 import fairlock.aio
@@ -15,8 +16,7 @@ class Driver:
     """Each request has its own task."""
 
     def __init__(self):
-        self.client = redis.asyncio.Redis.from_url(os.environ["FAIRLOCK_URL"],
-                                                   **driver_base.client_options())
+        self.client = driver_base.new_client(redis.asyncio, redis.asyncio.sentinel)
         self.holds = {}
         self.tasks = {}
         self.opened = None

@@ -15,6 +15,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "src"))
 
 import redis  # noqa: E402
+import redis.sentinel  # noqa: E402
 
 import driver_base  # noqa: E402
 import fairlock  # noqa: E402
@@ -27,8 +28,7 @@ class Driver:
     thread, which a signal can interrupt."""
 
     def __init__(self):
-        self.client = redis.Redis.from_url(os.environ["FAIRLOCK_URL"],
-                                           **driver_base.client_options())
+        self.client = driver_base.new_client(redis, redis.sentinel)
         self.holds = {}
         self.opening = threading.Lock()
         self.opened = None

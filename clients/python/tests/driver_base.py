@@ -21,11 +21,21 @@ def write(**fields):
 
 
 def client_options():
-    """For redis.Redis.from_url and its twin of asyncio."""
+    """For redis.Redis and its twin of asyncio."""
     options = {"socket_timeout": float(os.environ.get("FAIRLOCK_READ_TIMEOUT", "5"))}
     if "FAIRLOCK_CA" in os.environ:
         options["ssl_ca_certs"] = os.environ["FAIRLOCK_CA"]
     return options
+
+
+def new_client(library, sentinel_module):
+    """A client of one server, or of the master that Sentinels name."""
+    if "FAIRLOCK_SENTINELS" not in os.environ:
+        return library.Redis.from_url(os.environ["FAIRLOCK_URL"], **client_options())
+    addresses = [address.split(":") for address in os.environ["FAIRLOCK_SENTINELS"].split(",")]
+    sentinel = sentinel_module.Sentinel([(host, int(port)) for host, port in addresses],
+                                        socket_timeout=client_options()["socket_timeout"])
+    return sentinel.master_for("main")
 
 
 def lock_options(request):

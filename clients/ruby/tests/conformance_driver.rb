@@ -20,7 +20,7 @@ class Driver
   class Cancelled < StandardError; end
 
   def initialize
-    @redis = Redis.new(url: ENV.fetch("FAIRLOCK_URL"), **client_options)
+    @redis = Redis.new(**client_options)
     @holds = {}
     @acquiring = {}
     @opening = Mutex.new
@@ -40,6 +40,14 @@ class Driver
 
   def client_options
     options = { timeout: ENV.fetch("FAIRLOCK_READ_TIMEOUT", "5").to_f, reconnect_attempts: 0 }
+    if ENV.key?("FAIRLOCK_SENTINELS")
+      sentinels = ENV["FAIRLOCK_SENTINELS"].split(",").map do |address|
+        %i[host port].zip(address.split(":")).to_h
+      end
+      options.update(url: "redis://main", sentinels: sentinels, role: :master)
+    else
+      options[:url] = ENV.fetch("FAIRLOCK_URL")
+    end
     options[:ssl_params] = { ca_file: ENV.fetch("FAIRLOCK_CA") } if ENV.key?("FAIRLOCK_CA")
     options
   end

@@ -37,6 +37,7 @@ class Case:
     environments: tuple = ("plain", "tls", "fleet")
     read_timeout: float = 5
     direct: bool = False
+    stretched: bool = False
     steps: list[Step] = dataclasses.field(default_factory=list)
 
     @property
@@ -78,6 +79,8 @@ def _read_header(case, number, text):
         case.environments = tuple(rest.split())
     elif text == "without proxy":
         case.direct = True
+    elif text == "stretched":
+        case.stretched = True
     elif word == "read_timeout":
         case.read_timeout = float(rest)
     else:

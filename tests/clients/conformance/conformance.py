@@ -30,15 +30,16 @@ import servers
 from driver import Driver
 from link import Link
 from play import Failed, Play, Unsupported
-from report import Report
+from report import Report, parts_of
 
 
 class Stage:
     """One server, and the drivers that are connected to it."""
 
-    def __init__(self, server, logs, patience):
+    def __init__(self, server, logs, patience, stretch):
         self.server = server
         self.patience = patience
+        self.stretch = stretch
         self.logs = logs
         self.drivers = {}  # {(language, participant, read time-out, whether it has a link)}
 
@@ -63,10 +64,12 @@ class Stage:
             self.drivers.pop(key).close()
 
     def play(self, case, run, cast):
-        """Returns what went wrong, or None."""
+        """Raises what went wrong; otherwise returns the figures of the run."""
         drivers = {name: self.driver(language, name, case) for name, language in cast.items()}
+        played = Play(case, run, self.server, drivers, self.patience, self.stretch)
         try:
-            Play(case, run, self.server, drivers, self.patience).run()
+            played.run()
+            return played.figures
         except (Failed, Unsupported):
             self.forget(list(drivers.values()))
             raise
@@ -83,15 +86,18 @@ def casts(case, chosen, number, rotations):
 def run_case(stage, case, number, arguments, report):
     for run, cast in enumerate(casts(case, arguments.languages, number, arguments.rotations)):
         began = time.monotonic()
-        problem, is_supported = None, True
+        problem, is_supported, figures = None, True, []
         try:
-            stage.play(case, run, cast)
+            figures = stage.play(case, run, cast)
         except Unsupported:
             is_supported = False
         except Failed as failure:
             problem = str(failure)
         report.add(stage.server.name, case, cast, problem, is_supported,
                    time.monotonic() - began)
+        if arguments.figures:
+            for figure in figures:
+                report.out(f"{case.name} on {stage.server.name} ({parts_of(cast)}) {figure}")
 
 
 def run(arguments):
@@ -108,7 +114,7 @@ def run(arguments):
             with servers.ALL[name]() as server:
                 folder = pathlib.Path(logs) / name
                 folder.mkdir()
-                stage = Stage(server, folder, arguments.patience)
+                stage = Stage(server, folder, arguments.patience, arguments.stretch)
                 try:
                     for number, case in chosen:
                         run_case(stage, case, number, arguments, report)
@@ -132,6 +138,11 @@ def parsed(words):
                              "(default: one)")
     parser.add_argument("--patience", type=float, default=40, metavar="SECONDS",
                         help="for everything that must happen (default: 40)")
+    parser.add_argument("--stretch", type=float, default=1, metavar="FACTOR",
+                        help="multiply the leases and counted times of the cases that are marked "
+                             "as stretched (default: 1)")
+    parser.add_argument("--figures", action="store_true",
+                        help="also print how many requests were counted")
     parser.add_argument("--cases", nargs="+", metavar="CASE", help="by default, all")
     arguments = parser.parse_args(words)
     known = languages.existing()

@@ -1,5 +1,6 @@
 """Plays one case: performs its steps with a driver for each participant."""
 
+import collections
 import time
 
 import case_file
@@ -9,6 +10,8 @@ WAITS_SECONDS = 0.05
 POLL_SECONDS = 0.01
 OTHER = "other"  # an owner that is no driver
 FREE = (0, [])
+# An idle channel sends them: PUBLISH is how Ruby's asks for a message.
+KEEPALIVES = ("ping", "publish")
 
 
 class Failed(Exception):
@@ -22,12 +25,14 @@ class Unsupported(Exception):
 class Play:
     """One run of a case."""
 
-    def __init__(self, case, run, server, drivers, patience):
+    def __init__(self, case, run, server, drivers, patience, stretch=1):
         self.case = case
         self.run_number = run
         self.server = server
         self.drivers = drivers      # {participant: Driver}
         self.patience = patience    # seconds, for whatever must happen
+        self.stretch = stretch if case.stretched else 1
+        self.figures = []           # what each `during` has counted, as text
         self.pending = {}           # {label: (participant, number)}
         self.newest_token = 0
 
@@ -65,6 +70,8 @@ class Play:
         names = {"work": ("key",), "rate": (), "cancel": ("acquire",),
                  "transfer": ("hold", "to")}.get(step.verb, ("hold", "keys"))
         fields.update(zip(names, words))
+        for name in fields.keys() & {"lease", "wait"}:
+            fields[name] *= self.stretch
         if "hold" in fields:
             fields["hold"] = self.hold(fields["hold"])
         if "key" in fields:
@@ -162,19 +169,30 @@ class Play:
 
     def on_during(self, step):
         """during S -> COMMAND=CALLS: what the server executes, and what a participant sends."""
-        def counts():
-            sent = {f"{name}.sent": driver.link.sent for name, driver in self.drivers.items()
-                    if driver.link}
-            return {**self.server.counts(), **sent}
-
-        before = counts()
-        time.sleep(float(step.words[0]))
-        after = counts()
+        seconds = float(step.words[0]) * self.stretch
+        before = self.counts()
+        time.sleep(seconds)
+        after = self.counts()
         grown = {name: after.get(name, 0) - before.get(name, 0)
                  for name in {*after, *(word.split("=")[0] for word in step.expected)}}
+        grown.update({f"{name}.keepalive_hz": grown[f"{name}.keepalives"] / seconds
+                      for name, driver in self.drivers.items() if driver.link})
+        counted = {name: count for name, count in grown.items() if count}
+        self.figures.append(f"in {seconds:g} s: {counted}")
         wrong = case_file.mismatch(grown, step.expected)
         if wrong:
-            raise Failed(f"{wrong}: {({name: n for name, n in grown.items() if n})}")
+            raise Failed(f"{wrong}: {counted}")
+
+    def counts(self):
+        """How often the server has executed each command, and each participant has sent it."""
+        found = dict(self.server.counts())
+        for name, driver in self.drivers.items():
+            if driver.link:
+                sent = collections.Counter(driver.link.requests)
+                found.update({f"{name}.{command}": count for command, count in sent.items()})
+                found[f"{name}.keepalives"] = sum(sent[command] for command in KEEPALIVES)
+                found[f"{name}.requests"] = sent.total() - found[f"{name}.keepalives"]
+        return found
 
     def on_pending(self, step):
         """LABEL... have no reply yet."""

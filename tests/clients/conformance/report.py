@@ -3,6 +3,11 @@
 import collections
 
 
+def parts_of(cast):
+    """Returns which language plays which part."""
+    return ", ".join(f"{name}: {language}" for name, language in cast.items())
+
+
 class Report:
     """Counts the runs of each case in which a language took part."""
 
@@ -23,13 +28,12 @@ class Report:
     def add(self, server, case, cast, problem, is_supported, seconds):
         self.sentences[server, case.name] = case.shows
         self.seconds += seconds
-        parts = ", ".join(f"{name}: {language}" for name, language in cast.items())
         for language in {language.name for language in cast.values()}:
             self.runs[server, case.name, language] += 1
             self.failed[server, case.name, language] += problem is not None
             self.unsupported[server, case.name, language] += not is_supported
         if problem is not None:
-            self.problems.append(f"{case.name} on {server} ({parts}): {problem}")
+            self.problems.append(f"{case.name} on {server} ({parts_of(cast)}): {problem}")
             self.out(f"FAILED {self.problems[-1]}")
 
     def cell(self, server, case, language):

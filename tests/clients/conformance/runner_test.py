@@ -13,6 +13,7 @@ ROOT = HERE.parents[2]
 sys.path.insert(0, str(HERE))
 
 import case_file  # noqa: E402
+import link  # noqa: E402
 
 # {fault: (the case that finds it, the code that replaces a part of the library for Python)}
 FAULTS = {
@@ -39,6 +40,10 @@ FAULTS = {
     "a child believes that it holds": ("forked_child", """
         import fairlock._hold_state as state
         state.HoldState.is_of_this_process = True
+        """),
+    "renewal too often": ("silent_hold", """
+        import fairlock._hold_state as state
+        state._RENEW_PART = 0.2
         """),
     "waits poll": ("silent_wait", """
         import fairlock._acquire as acquire
@@ -84,6 +89,19 @@ class Runner(unittest.TestCase):
     def test_without_the_fault_the_case_passes(self):
         status, output = self.play("late_grant")
         self.assertEqual(status, 0, output)
+
+
+class Link(unittest.TestCase):
+
+    def test_requests_are_counted_when_they_are_complete(self):
+        reader = link.RequestReader()
+        self.assertEqual(reader.read(b"*1\r\n$4\r\nPI"), [])
+        self.assertEqual(reader.read(b"NG\r\n*2\r\n$6\r\nLOCKED\r\n$2\r\n\r\n\r\n*1"),
+                         ["ping", "locked"])
+        self.assertEqual(reader.read(b"\r\n$4\r\nping\r\n"), ["ping"])
+
+    def test_what_is_encrypted_is_not_counted(self):
+        self.assertEqual(link.RequestReader().read(b"\x16\x03\x01\0\1*"), [])
 
 
 class CaseFile(unittest.TestCase):

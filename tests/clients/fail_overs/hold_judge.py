@@ -16,15 +16,15 @@ class Hold:
 
 def operations(attempts):
     """Yields (attempts, answer) for each request: all its attempts, and its answered attempt, or
-    None if it was not answered before the end."""
-    tried = []
+    None if it was not answered before the end. A worker repeats a request until it is answered."""
+    tried = {}
     for attempt in attempts:
-        tried.append(attempt)
+        request = attempt["op"], attempt["key"]
+        tried.setdefault(request, []).append(attempt)
         if "reply" in attempt:
-            yield tried, attempt
-            tried = []
-    if tried:
-        yield tried, None
+            yield tried.pop(request), attempt
+    for unanswered in tried.values():
+        yield unanswered, None
 
 
 def may_have_been_repeated(tried, answer, outages):

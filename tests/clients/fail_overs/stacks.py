@@ -6,12 +6,13 @@ import pathlib
 import subprocess
 import sys
 
-FOLDER = pathlib.Path(__file__).parent
+FOLDER = pathlib.Path(__file__).resolve().parent
+CLIENTS = FOLDER.parents[2] / "clients"
 NODE_FOLDER = FOLDER.parent / "node"
 # A folder in which other versions of the packages of JavaScript are installed.
 NODE_LIBRARIES = pathlib.Path(os.environ.get("NODE_LIBRARIES", NODE_FOLDER)).resolve()
 BOTH = ("sentinel", "plain")
-BUILD_SECONDS_MAX = 120
+BUILD_SECONDS_MAX = 300
 PROBE_SECONDS_MAX = 20
 NODE = os.environ.get("NODE", "node")
 RUBY = os.environ.get("RUBY", "/usr/bin/ruby")
@@ -60,7 +61,29 @@ def php_stack(name, package, version):
     return Stack(name, package, ["php", "-r", version], ["php", str(FOLDER / "worker.php"), name])
 
 
-ALL = {stack.name: stack for stack in (
+def own_stack(client, package, version, command, **more):
+    """A library of clients/, on this Redis client."""
+    return Stack(f"fairlock, {client}", package, version,
+                 [sys.executable, "-B", str(FOLDER / "library_worker.py"), *command], **more)
+
+
+def own_node_stack(client, module):
+    version = (f"require('{CLIENTS}/node'); "
+               f"console.log(require('{CLIENTS}/node/node_modules/{module}/package.json').version)")
+    return own_stack(client, "npm ci && npm run build in clients/node", [NODE, "-e", version],
+                     [NODE, f"{CLIENTS}/node/tests/conformance_driver.mjs", client])
+
+
+PYTHON_VERSION = [sys.executable, "-c", "import redis; print(redis.__version__)"]
+PYTHON_DRIVER = [sys.executable, "-B", f"{CLIENTS}/python/tests/conformance_driver.py"]
+RUBY_VERSION = [RUBY, "-e", "require 'redis'; puts Redis::VERSION"]
+GO_PACKAGES = "golang-go golang-gopkg-redis.v5-dev"
+GO_VERSION = ["dpkg-query", "-W", "-f=${Version}", "golang-gopkg-redis.v5-dev"]
+BUILD_GO_DRIVER = ('mkdir -p "$1"/go/src && ln -sfn "$2"/go "$1"/go/src/fairlock && '
+                   'GOPATH="$1/go:$GOPATH" go build -o "$1"/go_driver '
+                   'fairlock/tests/conformance_driver')
+
+REDIS_CLIENTS = {stack.name: stack for stack in (
     Stack("redis-py", "python3-redis",
           [sys.executable, "-c", "import redis.sentinel; print(redis.__version__)"],
           [sys.executable, "-B", str(FOLDER / "worker.py"), "sync"]),
@@ -70,11 +93,8 @@ ALL = {stack.name: stack for stack in (
     node_stack("ioredis", "ioredis", "worker_ioredis.js"),
     node_stack("node-redis", "redis", "worker_node_redis.js", RESP="2"),
     node_stack("node-redis RESP3", "redis", "worker_node_redis.js", RESP="3"),
-    Stack("redis gem", "ruby-redis", [RUBY, "-e", "require 'redis'; puts Redis::VERSION"],
-          [RUBY, str(FOLDER / "worker.rb")]),
-    Stack("go-redis", "golang-go golang-gopkg-redis.v5-dev",
-          ["dpkg-query", "-W", "-f=${Version}", "golang-gopkg-redis.v5-dev"],
-          ["{build}/go_worker"], environment=GO_ENVIRONMENT,
+    Stack("redis gem", "ruby-redis", RUBY_VERSION, [RUBY, str(FOLDER / "worker.rb")]),
+    Stack("go-redis", GO_PACKAGES, GO_VERSION, ["{build}/go_worker"], environment=GO_ENVIRONMENT,
           build=["go", "build", "-o", "{build}/go_worker", "worker.go"]),
     Stack("Redis.pm", "libredis-perl", ["perl", "-MRedis", "-e", "print Redis->VERSION"],
           ["perl", str(FOLDER / "worker.pl")]),
@@ -86,3 +106,20 @@ ALL = {stack.name: stack for stack in (
           ["{build}/c_worker"], modes=("plain",),
           build=["cc", "-O1", "-D_GNU_SOURCE", "-o", "{build}/c_worker", "worker.c", "-lhiredis"]),
 )}
+OWN = {stack.name: stack for stack in (
+    own_stack("redis-py", "python3-redis", PYTHON_VERSION, PYTHON_DRIVER),
+    own_stack("redis-py asyncio", "python3-redis", PYTHON_VERSION, [*PYTHON_DRIVER, "--asyncio"]),
+    own_node_stack("ioredis", "ioredis"),
+    own_node_stack("node-redis", "redis"),
+    own_stack("redis gem", "ruby-redis", RUBY_VERSION,
+              [RUBY, f"{CLIENTS}/ruby/tests/conformance_driver.rb"]),
+    own_stack("go-redis", GO_PACKAGES, GO_VERSION, ["{build}/go_driver"],
+              environment=GO_ENVIRONMENT,
+              build=["sh", "-c", BUILD_GO_DRIVER, "sh", "{build}", str(CLIENTS)]),
+    Stack("fairlock, Boost.Asio", "libboost1.81-dev libssl-dev",
+          ["dpkg-query", "-W", "-f=${Version}", "libboost1.81-dev"], ["{build}/cpp_worker"],
+          modes=("nodes", "plain"),
+          build=["sh", "-c", 'g++ -std=c++20 -O1 -I "$1/include" -I "$1/src" -o {build}/cpp_worker '
+                 'worker.cc "$1"/src/*.cc -lssl -lcrypto -pthread', "sh", f"{CLIENTS}/cpp"]),
+)}
+ALL = {**REDIS_CLIENTS, **OWN}

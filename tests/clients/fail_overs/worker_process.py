@@ -19,14 +19,15 @@ class Worker:
     def __init__(self, name, mode, command, environment, log):
         self.name = name
         self.mode = mode
+        self.owner = f"{name}-{mode}".replace(" ", "-")
+        self.has_own_key = False
         self.attempts = []
         self.strange = []             # lines that are no JSON
         self.changed = threading.Condition()
         with open(log, "wb") as output:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output, text=True,
-                env={**os.environ, "MODE": mode, "OWNER": f"{name}-{mode}".replace(" ", "-"),
-                     **environment})
+                env={**os.environ, "MODE": mode, "OWNER": self.owner, **environment})
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
@@ -55,18 +56,26 @@ class Worker:
                 new = self.attempts[seen:]
             seen += len(new)
             for attempt in new:
-                if attempt["begun"] >= since and is_grant(attempt):
+                if attempt["begun"] >= since and is_grant(attempt) and self.is_measured(attempt):
                     return attempt
             if time.monotonic() >= end:
                 return None
 
-    def answer_times(self):
-        return [attempt["ended"] for attempt in list(self.attempts) if "reply" in attempt]
+    def is_measured(self, attempt):
+        """If the worker has a key of its own, for which it never waits, the times are those of this
+        key."""
+        own_key = f"{self.owner}:own"
+        self.has_own_key = self.has_own_key or attempt["key"] == own_key
+        return not self.has_own_key or attempt["key"] == own_key
+
+    def answers(self):
+        return [attempt for attempt in list(self.attempts) if "reply" in attempt]
 
     def longest_gap(self, begin, end):
         """Returns the longest time between two answers that touches the interval; all times are in
         microseconds."""
-        times = [*self.answer_times(), microseconds()]
+        answers = filter(self.is_measured, self.answers())
+        times = [*(attempt["ended"] for attempt in answers), microseconds()]
         return max(later - earlier for earlier, later in zip(times, times[1:])
                    if later >= begin and earlier <= end)
 

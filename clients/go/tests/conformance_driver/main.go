@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"gopkg.in/redis.v5"
@@ -42,13 +43,18 @@ func main() {
 }
 
 func newClient() (*redis.Client, error) {
-	location, err := url.Parse(os.Getenv("FAIRLOCK_URL"))
-	if err != nil {
-		return nil, err
-	}
 	seconds, err := strconv.ParseFloat(os.Getenv("FAIRLOCK_READ_TIMEOUT"), 64)
 	if err != nil {
 		seconds = 5
+	}
+	if sentinels := os.Getenv("FAIRLOCK_SENTINELS"); sentinels != "" {
+		return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "main",
+			SentinelAddrs: strings.Split(sentinels, ","), ReadTimeout: duration(seconds),
+			PoolSize: connectionsMax, PoolTimeout: time.Minute}), nil
+	}
+	location, err := url.Parse(os.Getenv("FAIRLOCK_URL"))
+	if err != nil {
+		return nil, err
 	}
 	options := &redis.Options{Addr: location.Host, ReadTimeout: duration(seconds),
 		PoolSize: connectionsMax, PoolTimeout: time.Minute}
