@@ -13,6 +13,8 @@ import { createLock, FairlockError } from "../build/index.mjs";
 // node-redis writes to it when no Sentinel can be reached.
 console.log = console.error;
 
+const RATE_SLICES = 20;
+
 const url = process.env.FAIRLOCK_URL;
 const readTimeout = 1000 * Number(process.env.FAIRLOCK_READ_TIMEOUT ?? 5);
 const ca = process.env.FAIRLOCK_CA && fs.readFileSync(process.env.FAIRLOCK_CA);
@@ -95,13 +97,22 @@ async function perSecond(seconds, call) {
   return (1000 * count) / (performance.now() - begin);
 }
 
+/** The best of many slices of the time, which alternate. */
 async function rate({ seconds }) {
-  const library = await perSecond(seconds, async () => (await lock("rate")).release());
-  const byHand = await perSecond(seconds, async () => {
-    await raw("LOCK", "rate", "owner", "PX", "30000");
-    await raw("UNLOCK", "rate", "owner");
-  });
-  return { library, raw: byHand };
+  const loops = {
+    library: async () => (await lock("rate")).release(),
+    raw: async () => {
+      const token = await raw("LOCK", "rate:raw", "raw", "PX", "30000");
+      await raw("UNLOCK", "rate:raw", "raw", "TOKEN", String(token));
+    },
+  };
+  const best = { library: 0, raw: 0 };
+  for (let slice = 0; slice < RATE_SLICES; ++slice) {
+    for (const [name, loop] of Object.entries(loops)) {
+      best[name] = Math.max(best[name], await perSecond(seconds / (2 * RATE_SLICES), loop));
+    }
+  }
+  return best;
 }
 
 const OPERATIONS = {

@@ -119,15 +119,14 @@ class Driver:
         return {"grants": len(tokens), "rising": driver_base.is_rising(tokens)}
 
     async def do_rate(self, request):
-        take, give = driver_base.raw_commands()
         rate = driver_base.Rate(request["seconds"])
         for name, end in rate.slices():
             while time.monotonic() < end:
                 if name == "raw":
-                    await self.client.execute_command(*take)
-                    await self.client.execute_command(*give)
+                    token = await self.client.execute_command(*driver_base.RAW_LOCK)
+                    await self.client.execute_command(*driver_base.RAW_UNLOCK, token)
                 else:
                     async with fairlock.aio.lock(self.client, "rate"):
                         pass
-                rate.counts[name] += 1
+                rate.count += 1
         return rate.result()

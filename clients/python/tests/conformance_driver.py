@@ -154,17 +154,16 @@ class Driver:
         return {"grants": len(tokens), "rising": driver_base.is_rising(tokens)}
 
     def do_rate(self, request):
-        take, give = driver_base.raw_commands()
         rate = driver_base.Rate(request["seconds"])
         for name, end in rate.slices():
             while time.monotonic() < end:
                 if name == "raw":
-                    self.client.execute_command(*take)
-                    self.client.execute_command(*give)
+                    token = self.client.execute_command(*driver_base.RAW_LOCK)
+                    self.client.execute_command(*driver_base.RAW_UNLOCK, token)
                 else:
                     with fairlock.lock(self.client, "rate"):
                         pass
-                rate.counts[name] += 1
+                rate.count += 1
         return rate.result()
 
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -9,6 +10,8 @@ import (
 
 	"gopkg.in/redis.v5"
 )
+
+const rateSlices = 20
 
 // tally is shared by the workers of one operation. Only the lock of the server keeps the order of
 // the tokens; the mutex protects the memory.
@@ -74,22 +77,29 @@ func (d *driver) lockOnce(ctx context.Context, key string, options []fairlock.Op
 		})
 }
 
+// rate returns the best of many slices of the time, which alternate.
 func (d *driver) rate(ctx context.Context, r request) (reply, error) {
 	var t tally
-	byLibrary, err := perSecond(r.Seconds, func() error {
-		return d.lockOnce(ctx, "rate", nil, &t)
-	})
-	if err != nil {
-		return nil, err
-	}
-	raw, err := perSecond(r.Seconds, func() error {
-		lock := redis.NewCmd("LOCK", "rate", "raw", "PX", 30000)
-		if err := d.client.Process(lock); err != nil {
-			return err
+	best := map[string]float64{}
+	for slice := 0; slice < rateSlices; slice++ {
+		for name, once := range map[string]func() error{
+			"library": func() error { return d.lockOnce(ctx, "rate", nil, &t) }, "raw": d.lockRaw} {
+			rate, err := perSecond(r.Seconds/(2*rateSlices), once)
+			if err != nil {
+				return nil, err
+			}
+			best[name] = math.Max(best[name], rate)
 		}
-		return d.client.Process(redis.NewCmd("UNLOCK", "rate", "raw", "TOKEN", lock.Val()))
-	})
-	return reply{"library": byLibrary, "raw": raw}, err
+	}
+	return reply{"library": best["library"], "raw": best["raw"]}, nil
+}
+
+func (d *driver) lockRaw() error {
+	lock := redis.NewCmd("LOCK", "rate:raw", "raw", "PX", 30000)
+	if err := d.client.Process(lock); err != nil {
+		return err
+	}
+	return d.client.Process(redis.NewCmd("UNLOCK", "rate:raw", "raw", "TOKEN", lock.Val()))
 }
 
 func perSecond(seconds float64, once func() error) (float64, error) {
