@@ -28,7 +28,7 @@ _GIVE_UP_SECONDS = 5.0
 _ANSWER_SECONDS = 0.5
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Grant:
     """A token, and a time from which at least one whole lease counts."""
 

@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import redis
 
+from ._terms import Command
+
 
 class Client(Protocol):
     """A redis.Redis, or what Sentinel.master_for() returns."""
@@ -27,6 +29,20 @@ class AsyncClient(Protocol):
 
     async def execute_command(self, *arguments: Any, **options: Any) -> Any:
         """Sends a command, and returns its reply."""
+
+
+def packed(command: Command, encoder: Any) -> bytes:
+    """Encodes a command. redis-py encodes the same bytes, but takes several times as long."""
+    parts = [b"*%d\r\n" % len(command)]
+    for word in command:
+        if type(word) is str:
+            word = word.encode(encoder.encoding, encoder.encoding_errors)
+        elif type(word) is int:
+            word = b"%d" % word
+        elif type(word) is not bytes:
+            word = bytes(encoder.encode(word))
+        parts.append(b"$%d\r\n%b\r\n" % (len(word), word))
+    return b"".join(parts)
 
 
 def _is_asyncio(client: object) -> bool:

@@ -98,15 +98,15 @@ class HoldState:
 
     def watch(self, renews: bool) -> Flow[bool]:
         """Runs until the hold is over. True if it is lost."""
-        while True:
-            pause = self.attention_at(renews) - now()
-            yield Pause(min(max(0.0, pause), _FOREVER_SECONDS))
-            if self.is_over:
-                return False
+        while not self.is_over:
             if self.lost is not None:
                 return True
             if renews and now() >= self.attention_at(renews):
                 yield from self._renew_until_answered()
+            else:
+                pause = self.attention_at(renews) - now()
+                yield Pause(min(max(0.0, pause), _FOREVER_SECONDS))
+        return False
 
     def _renew_until_answered(self) -> Flow[None]:
         """The server may be restarting: asks again while the lease lasts."""

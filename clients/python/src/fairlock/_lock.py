@@ -35,8 +35,8 @@ class Hold:
         self._channel = channel
         self._renews = renews
         self._on_lost = on_lost
-        self._wake = threading.Event()
-        self._alarm: Alarm | None = None  # until this hold has a thread
+        self._wake: threading.Event | None = None  # for the thread, once there is one
+        self._alarm: Alarm | None = None  # which starts the thread
         if renews or on_lost is not None:
             self._alarm = alarms.at(state.attention_at(renews), self._start_watch)
         if channel is not None:
@@ -71,7 +71,7 @@ class Hold:
         """Renews the lease now; with `lease`, this is its length from now on."""
         self._state.check()
         self._port().run(self._state.renew(lease))
-        self._wake.set()
+        self._wake_thread()
         if self._alarm is not None and alarms.cancel(self._alarm):
             self._alarm = alarms.at(self._state.attention_at(self._renews), self._start_watch)
 
@@ -114,6 +114,10 @@ class Hold:
     def _port(self) -> Port:
         return Port(self._client, self._channel.gate if self._channel else None)
 
+    def _wake_thread(self) -> None:
+        if self._wake is not None:
+            self._wake.set()
+
     def hear_all(self, mailbox: Mailbox[Message]) -> None:
         """Takes note of the messages that arrived during the acquisition. For Lock."""
         while not mailbox.empty():
@@ -121,18 +125,20 @@ class Hold:
 
     def _hear(self, message: Message) -> None:
         if self._state.hear(message):
-            self._wake.set()
+            self._wake_thread()
             if self._alarm is not None and alarms.cancel(self._alarm):
                 self._start_watch()
 
     def _leave(self) -> None:
-        self._wake.set()
+        self._wake_thread()
         if self._alarm is not None:
             alarms.cancel(self._alarm)
         if self._channel is not None:
             self._channel.unfollow(self._state.terms, self._state.owner, self._hear)
 
     def _start_watch(self) -> None:
+        # From here on, the thread is woken; what changed earlier, it sees when it begins.
+        self._wake = threading.Event()
         # A daemon thread does not keep the process alive, so the lease ends with the process.
         threading.Thread(target=self._watch, name="fairlock-renewal", daemon=True).start()
 
@@ -208,16 +214,18 @@ class Lock:
     def _take(self, wait: float | None) -> Hold:
         owner = self._owner if self._owner is not None else make_owner()
         channel = self._channel
-        mailbox: Mailbox[Message] = Mailbox()
-        port = Port(self._client, channel.gate if channel else None, mailbox)
+        mailbox: Mailbox[Message] | None = None if channel is None else Mailbox()
+        port = Port(self._client, None if channel is None else channel.gate, mailbox,
+                    acquires=True)
         state: HoldState | None = None
         try:
-            if channel is not None:
+            if channel is not None and mailbox is not None:
                 channel.follow(self._terms, owner, mailbox.put)
             flow = Acquisition(self._terms, owner, wait, channel.name if channel else None)
             state = HoldState(self._terms, owner, port.run(flow.run()))
             hold = Hold(self._client, state, channel, self._renew, self._on_lost)
-            hold.hear_all(mailbox)
+            if mailbox is not None:
+                hold.hear_all(mailbox)
             return hold
         except BaseException as error:
             if state is not None:
@@ -225,14 +233,14 @@ class Lock:
             self._give_up(port, owner, mailbox, error)
             raise
 
-    def _give_up(self, port: Port, owner: Name, mailbox: Mailbox[Message],
+    def _give_up(self, port: Port, owner: Name, mailbox: Mailbox[Message] | None,
                  error: BaseException) -> None:
         try:
             if may_leave_something(error):
                 port.run(abandon(self._terms, owner, error))
         finally:
             port.forget_outstanding()
-            if self._channel is not None:
+            if self._channel is not None and mailbox is not None:
                 self._channel.unfollow(self._terms, owner, mailbox.put)
 
 

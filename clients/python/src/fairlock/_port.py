@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import queue
 import threading
-from contextlib import nullcontext
+import time
 from typing import Any, ContextManager
 
 import redis
 
-from ._client import Client, require
+from ._client import Client, packed, require
 from ._replies import Message
 from ._steps import Answer, Ask, Flow, Listen, Outstanding, Result, Step
 from ._terms import now
@@ -22,12 +22,13 @@ class Port:
 
     def __init__(self, client: Client, gate: ContextManager[Any] | None = None,
                  mailbox: Mailbox[Message] | None = None,
-                 wake: threading.Event | None = None) -> None:
+                 wake: threading.Event | None = None, acquires: bool = False) -> None:
         require(client)
         self._pool = client.connection_pool
-        self._gate: ContextManager[Any] = nullcontext() if gate is None else gate
+        self._gate = gate
         self._mailbox = mailbox
-        self._wake = threading.Event() if wake is None else wake
+        self._wake = wake
+        self._acquires = acquires
         self._interrupted: Any = None  # the connection whose reply nobody has read
 
     def run(self, flow: Flow[Result]) -> Result:
@@ -46,13 +47,17 @@ class Port:
 
     def _perform(self, step: Step) -> Any:
         if isinstance(step, Ask):
+            if self._gate is None:
+                return self._ask(step)
             with self._gate:
                 return self._ask(step)
         if isinstance(step, Listen):
             return self._listen(step.seconds)
         if isinstance(step, Outstanding):
             return self._read_outstanding(step.seconds)
-        if self._wake.wait(step.seconds):
+        if self._wake is None:
+            time.sleep(step.seconds)
+        elif self._wake.wait(step.seconds):
             self._wake.clear()
         return None
 
@@ -61,13 +66,14 @@ class Port:
         is_kept = False
         try:
             connection = self._pool.get_connection("LOCK")
+            command = packed(ask.command, connection.encoder)
             sent_at = now()
-            connection.send_command(*ask.command)
-            return Answer(_read(connection, ask.seconds), sent_at)
+            connection.send_packed_command((command,))
+            return Answer(self._read(connection, ask.seconds), sent_at)
         except redis.RedisError:
             raise
         except BaseException:
-            if self._interrupted is None:
+            if self._acquires and self._interrupted is None:
                 self._interrupted = connection
                 is_kept = True
             elif connection is not None:
@@ -76,6 +82,20 @@ class Port:
         finally:
             if connection is not None and not is_kept:
                 self._pool.release(connection)
+
+    def _read(self, connection: Any, seconds: float | None) -> Any:
+        """Waits for the reply, at most for the shorter time of the two: this one, and that of the
+        connection. Whatever ends redis-py's own wait closes the connection. So a request for a
+        lock, whose interruption must find out about the reply, waits before redis-py does."""
+        limit = connection.socket_timeout
+        is_own = seconds is not None and (limit is None or seconds < limit)
+        if is_own or self._acquires:
+            if is_own:
+                limit = max(0.0, seconds or 0.0)
+            if not connection.can_read(limit):
+                connection.disconnect()
+                raise redis.TimeoutError(f"no reply within {limit:g} s")
+        return connection.read_response(disable_decoding=True)
 
     def _listen(self, seconds: float | None) -> Message | None:
         if self._mailbox is None:
@@ -107,14 +127,3 @@ class Port:
         if connection is not None:
             connection.disconnect()
             self._pool.release(connection)
-
-
-def _read(connection: Any, seconds: float | None) -> Any:
-    """Waits for the reply without redis-py's own time limit, whose end and any interruption would
-    close the connection: the limit here is the shorter of the two."""
-    limits = [limit for limit in (seconds, connection.socket_timeout) if limit is not None]
-    limit = max(0.0, min(limits)) if limits else None
-    if not connection.can_read(limit):
-        connection.disconnect()
-        raise redis.TimeoutError(f"no reply within {limit:g} s")
-    return connection.read_response(disable_decoding=True)

@@ -13,7 +13,7 @@ from typing import Any, Generator, TypeVar, Union
 from ._terms import Command
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Ask:
     """Send a command, and wait for its reply, at most for these seconds. Result: an Answer."""
 
@@ -21,7 +21,7 @@ class Ask:
     seconds: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Answer:
     """A reply, and the time just before its command was sent."""
 
@@ -29,21 +29,21 @@ class Answer:
     sent_at: float
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Pause:
     """Do nothing for these seconds. A hold that ends cuts the pause of its renewal short."""
 
     seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Listen:
     """Wait for a message about this owner on the channel. Result: a Message, or None."""
 
     seconds: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Outstanding:
     """Wait for the reply to the interrupted command. Result: False if it has not arrived."""
 

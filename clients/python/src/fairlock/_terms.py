@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import secrets
 import socket
 import time
 from dataclasses import dataclass
@@ -22,9 +21,25 @@ def now() -> float:
     return time.clock_gettime(_CLOCK)
 
 
+class _Process:
+    """The first part of all owners that this process makes."""
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.forget()
+
+    def forget(self) -> None:
+        """In a forked child."""
+        self.name = f"{socket.gethostname()}:{os.getpid()}:"
+
+
+_process = _Process()
+os.register_at_fork(after_in_child=_process.forget)
+
+
 def make_owner() -> str:
     """A name for one execution: the host, the process and a random part."""
-    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(8)}"
+    return _process.name + os.urandom(8).hex()
 
 
 def _milliseconds(seconds: float) -> int:
@@ -35,7 +50,7 @@ def _duration(seconds: float) -> str:
     return f"{_milliseconds(seconds)}ms"
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Terms:
     """The options of a lock. Times are in seconds."""
 
