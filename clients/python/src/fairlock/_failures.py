@@ -46,14 +46,19 @@ def translated(error: Exception) -> Exception:
     return error
 
 
-@contextmanager
-def describes_errors() -> Iterator[None]:
+def described(error: IndexError) -> redis.ConnectionError:
     """In asyncio, a TLS connection that the server ends raises an OSError without arguments, for
     which redis-py 4.3 raises IndexError."""
+    return redis.ConnectionError(repr(error.__context__))
+
+
+@contextmanager
+def describes_errors() -> Iterator[None]:
+    """Raises what described() makes of an IndexError."""
     try:
         yield
     except IndexError as error:
-        raise redis.ConnectionError(repr(error.__context__)) from error
+        raise described(error) from error
 
 
 def may_leave_something(error: BaseException) -> bool:

@@ -13,7 +13,7 @@ from .._client import AsyncClient
 from .._failures import may_leave_something
 from .._hold_state import HoldState
 from .._replies import Message
-from .._terms import Name, Terms, make_owner
+from .._terms import Name, Terms, make_owner, now
 from ..errors import Denied, LostHold
 from ._channel import Channel
 from ._port import Mailbox, Port, finish, start
@@ -34,11 +34,13 @@ class Hold:
         self._state = state
         self._channel = channel
         self._on_lost = on_lost
-        self._wake = asyncio.Event()
+        self._renews = renews
+        self._wake: asyncio.Event | None = None  # for the task, once there is one
+        self._timer: asyncio.TimerHandle | None = None  # which starts the task
         if channel is not None:
             channel.follow(state.terms, state.owner, self._hear)
         if renews or on_lost is not None:
-            start(self._watch(renews))
+            self._set_timer()
 
     @property
     def keys(self) -> tuple[Name, ...]:
@@ -69,14 +71,23 @@ class Hold:
         """Renews the lease now; with `lease`, this is its length from now on."""
         self._state.check()
         await self._port().run(self._state.renew(lease))
-        self._wake.set()
+        if self._wake is not None:
+            self._wake.set()
+        elif self._timer is not None and not self._state.is_over:
+            self._timer.cancel()
+            self._set_timer()
 
     async def release(self) -> bool:
         """Releases the lock; returns whether it was held until now. A cancellation waits for it."""
         if not self._state.is_of_this_process or self._state.is_released:
             return False
         try:
-            return await finish(self._port().run(self._state.release()))
+            return await self._port().run(self._state.release())
+        except BaseException:
+            # The cancelled request may not have been sent.
+            if not self._state.is_released:
+                await finish(self._port().run(self._state.release()))
+            raise
         finally:
             self._leave()
 
@@ -108,16 +119,35 @@ class Hold:
 
     def _hear(self, message: Message) -> None:
         if self._state.hear(message):
-            self._wake.set()
+            if self._wake is not None:
+                self._wake.set()
+            elif self._timer is not None:
+                self._start_watch()
 
     def _leave(self) -> None:
-        self._wake.set()
+        if self._wake is not None:
+            self._wake.set()
+        elif self._timer is not None:
+            self._timer.cancel()
         if self._channel is not None:
             self._channel.unfollow(self._state.terms, self._state.owner, self._hear)
 
-    async def _watch(self, renews: bool) -> None:
-        port = Port(self._client, self._channel.gate if self._channel else None, wake=self._wake)
-        if await port.run(self._state.watch(renews)) and self._on_lost is not None:
+    def _set_timer(self) -> None:
+        """Most holds are released long before their renewal, and a task for each of them would
+        cost more than the lock itself."""
+        seconds = max(0.0, self._state.attention_at(self._renews) - now())
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._start_watch)
+
+    def _start_watch(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._wake is None:
+            self._wake = asyncio.Event()
+            start(self._watch(self._wake))
+
+    async def _watch(self, wake: asyncio.Event) -> None:
+        port = Port(self._client, self._channel.gate if self._channel else None, wake=wake)
+        if await port.run(self._state.watch(self._renews)) and self._on_lost is not None:
             try:
                 result = self._on_lost(self)
                 if inspect.isawaitable(result):
@@ -171,29 +201,31 @@ class Lock:
     async def _take(self, wait: float | None) -> Hold:
         owner = self._owner if self._owner is not None else make_owner()
         channel = self._channel
-        mailbox: Mailbox[Message] = Mailbox()
-        port = Port(self._client, channel.gate if channel else None, mailbox)
+        mailbox: Mailbox[Message] | None = None if channel is None else Mailbox()
+        port = Port(self._client, None if channel is None else channel.gate, mailbox,
+                    acquires=True)
         try:
-            if channel is not None:
+            if channel is not None and mailbox is not None:
                 channel.follow(self._terms, owner, mailbox.put_nowait)
             flow = Acquisition(self._terms, owner, wait, channel.name if channel else None)
             # Nothing is awaited after the grant, so no cancellation comes between.
             state = HoldState(self._terms, owner, await port.run(flow.run()))
             hold = Hold(self._client, state, channel, self._renew, self._on_lost)
-            hold.hear_all(mailbox)
+            if mailbox is not None:
+                hold.hear_all(mailbox)
             return hold
         except BaseException as error:
             await finish(self._give_up(port, owner, mailbox, error))
             raise
 
-    async def _give_up(self, port: Port, owner: Name, mailbox: Mailbox[Message],
+    async def _give_up(self, port: Port, owner: Name, mailbox: Mailbox[Message] | None,
                        error: BaseException) -> None:
         try:
             if may_leave_something(error):
                 await port.run(abandon(self._terms, owner, error))
         finally:
             await port.forget_outstanding()
-            if self._channel is not None:
+            if self._channel is not None and mailbox is not None:
                 self._channel.unfollow(self._terms, owner, mailbox.put_nowait)
 
 

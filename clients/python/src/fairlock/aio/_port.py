@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import nullcontext
+import sys
 from typing import Any, AsyncContextManager, Coroutine, TypeVar
 
 import redis
+import redis.asyncio
 
-from .._client import AsyncClient, require_async
-from .._failures import describes_errors
+from .._client import AsyncClient, packed, require_async
+from .._failures import described, describes_errors
 from .._replies import Message
 from .._steps import Answer, Ask, Flow, Listen, Outstanding, Result, Step
 from .._terms import Command, now
@@ -39,16 +40,19 @@ async def finish(coroutine: Coroutine[Any, Any, Value]) -> Value:
 
 
 class Port:
-    """Belongs to one acquisition or hold, and to one task at a time."""
+    """Belongs to one acquisition or hold, and to one task at a time. With `acquires`, a request
+    goes on if that task is cancelled."""
 
     def __init__(self, client: AsyncClient, gate: AsyncContextManager[Any] | None = None,
-                 mailbox: Mailbox[Message] | None = None,
-                 wake: asyncio.Event | None = None) -> None:
-        require_async(client)
+                 mailbox: Mailbox[Message] | None = None, wake: asyncio.Event | None = None,
+                 acquires: bool = False) -> None:
+        if not isinstance(client, redis.asyncio.Redis):
+            require_async(client)
         self._client = client
-        self._gate: AsyncContextManager[Any] = nullcontext() if gate is None else gate
+        self._gate = gate
         self._mailbox = mailbox
-        self._wake = asyncio.Event() if wake is None else wake
+        self._wake = wake
+        self._acquires = acquires
         self._interrupted: asyncio.Task[Answer] | None = None
 
     async def run(self, flow: Flow[Result]) -> Result:
@@ -67,36 +71,81 @@ class Port:
 
     async def _perform(self, step: Step) -> Any:
         if isinstance(step, Ask):
-            return await self._ask(step)
+            return await (self._ask_apart(step) if self._acquires else self._ask(step))
         if isinstance(step, Listen):
             return await self._listen(step.seconds)
         if isinstance(step, Outstanding):
             return await self._await_outstanding(step.seconds)
-        if await _within(step.seconds, self._wake.wait()):
+        if self._wake is None:
+            await asyncio.sleep(step.seconds)
+        elif await _within(step.seconds, self._wake.wait()):
             self._wake.clear()
         return None
 
     async def _ask(self, ask: Ask) -> Answer:
+        try:
+            return await _limited(ask.seconds, self._send(ask.command))
+        except asyncio.TimeoutError:
+            raise redis.TimeoutError(f"no reply within {ask.seconds:g} s") from None
+
+    async def _ask_apart(self, ask: Ask) -> Answer:
         """The request has its own task, which goes on if the caller is cancelled: only its reply
         says whether the lock has been granted."""
-        task = start(self._send(ask.command))
+        loop = asyncio.get_running_loop()
+        end: asyncio.Future[None] = loop.create_future()
+        task = loop.create_task(self._send_and_settle(ask.command, end))
+        timer = None
+        if ask.seconds is not None:
+            timer = loop.call_later(max(0.0, ask.seconds), _settle, end)
         try:
-            seconds = None if ask.seconds is None else max(0.0, ask.seconds)
-            done, _ = await asyncio.wait({task}, timeout=seconds)
+            await end
+            if task.done():
+                return task.result()
         except asyncio.CancelledError:
             self._interrupted = task
             raise
-        if not done:
-            await _cancel(task)
-            raise redis.TimeoutError(f"no reply within {ask.seconds:g} s")
-        return task.result()
+        finally:
+            if timer is not None:
+                timer.cancel()
+        await _cancel(task)
+        raise redis.TimeoutError(f"no reply within {ask.seconds:g} s")
+
+    async def _send_and_settle(self, command: Command, end: asyncio.Future[None]) -> Answer:
+        """Unlike a callback of the task, this costs no further turn of the event loop."""
+        try:
+            return await self._send(command)
+        finally:
+            _settle(end)
 
     async def _send(self, command: Command) -> Answer:
+        if self._gate is None:
+            return await self._exchange(command)
         async with self._gate:
+            return await self._exchange(command)
+
+    async def _exchange(self, command: Command) -> Answer:
+        """Passes by what execute_command() adds, such as attempts that would not be noticed here.
+        Only a client with a single connection has none in its pool."""
+        if getattr(self._client, "single_connection_client", False):
             sent_at = now()
             with describes_errors():
                 reply = await self._client.execute_command(*command, NEVER_DECODE=True)
             return Answer(reply, sent_at)
+        pool = self._client.connection_pool
+        try:
+            connection = await pool.get_connection("LOCK")
+            try:
+                whole = packed(command, connection.encoder)
+                sent_at = now()
+                await connection.send_packed_command((whole,))
+                return Answer(await connection.read_response(disable_decoding=True), sent_at)
+            except asyncio.CancelledError:
+                await connection.disconnect()
+                raise
+            finally:
+                await pool.release(connection)
+        except IndexError as error:
+            raise described(error) from error
 
     async def _listen(self, seconds: float | None) -> Message | None:
         if self._mailbox is None:
@@ -118,6 +167,19 @@ class Port:
         task, self._interrupted = self._interrupted, None
         if task is not None:
             await _cancel(task)
+
+
+def _settle(end: asyncio.Future[None]) -> None:
+    if not end.done():
+        end.set_result(None)
+
+
+async def _limited(seconds: float | None, coroutine: Coroutine[Any, Any, Value]) -> Value:
+    """Raises asyncio.TimeoutError if it takes longer. Before Python 3.11, that costs a task."""
+    if sys.version_info < (3, 11):
+        return await asyncio.wait_for(coroutine, seconds)
+    async with asyncio.timeout(None if seconds is None else max(0.0, seconds)):
+        return await coroutine
 
 
 async def _cancel(task: asyncio.Task[Any]) -> None:
