@@ -100,10 +100,14 @@ export class Acquisition {
     const sentAt = now();
     this.#isAsked = true;
     const request = this.port.connection.send(command);
-    const done = (): boolean => this.#unanswered.delete(request);
-    this.#unanswered.add(request);
-    request.then(done, done);
-    return { reply: await within(request, this.#patience(), this.signal), sentAt };
+    try {
+      return { reply: await within(request, this.#patience(), this.signal), sentAt };
+    } catch (error) {
+      const done = (): boolean => this.#unanswered.delete(request);
+      this.#unanswered.add(request);
+      request.then(done, done);
+      throw error;
+    }
   }
 
   async #ask(): Promise<Grant> {
@@ -112,11 +116,18 @@ export class Acquisition {
     if (this.wait <= 0 || connection.isClosed) {
       return this.#decide(await this.#send(this.terms.lock(this.owner, 0)));
     }
-    await within(channel.open(), this.#patience(), this.signal);
+    if (!channel.isOpen) await within(channel.open(), this.#patience(), this.signal);
     // A message about an earlier request must not be taken for the answer to this one.
     this.mailbox.takeAll();
     const wait = Math.max(this.#left(), WAIT_MS_MIN);
-    const answer = await this.#send(this.terms.lock(this.owner, wait, channel.name));
+    // A token is parsed in less time than a map, and nil means a place in the queue, unless
+    // maxWaiters denies it.
+    const explains = this.terms.hasMaxWaiters;
+    const answer = await this.#send(this.terms.lock(this.owner, wait, channel.name, explains));
+    if (!explains) {
+      if (answer.reply === null) return this.#listen(answer.sentAt);
+      return this.#confirm(Number(answer.reply), answer.sentAt);
+    }
     const explanation = new Explanation(answer.reply);
     return explanation.status === "queued" ? this.#listen(answer.sentAt) : this.#decide(answer);
   }

@@ -15,6 +15,7 @@ export class Channel {
   #subscription: Subscription | undefined;
   #stopChecks = (): void => undefined;
   #isSilent = false;
+  #isOpen = false;
 
   constructor(private readonly connection: Connection) {
     connection.onEnd(() => {
@@ -23,25 +24,31 @@ export class Channel {
     });
   }
 
+  /** Whether open() has nothing to wait for. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
   /** Waits until the channel is subscribed. */
   async open(): Promise<void> {
     const subscription = (this.#subscription ??= this.#subscribe());
     try {
       await subscription.opened;
+      if (this.#subscription === subscription) this.#isOpen = true;
     } catch (error) {
       if (this.#subscription === subscription) this.#close();
       throw error;
     }
   }
 
-  /** Delivers the messages about these keys of this owner, instead of an earlier reader. */
-  follow(terms: Terms, owner: Name, reader: Reader): void {
-    for (const name of namesOf(terms, owner)) this.#readers.set(name, reader);
+  /** Delivers the messages with these names instead of an earlier reader. */
+  follow(names: readonly string[], reader: Reader): void {
+    for (const name of names) this.#readers.set(name, reader);
   }
 
   /** The opposite of follow(). */
-  unfollow(terms: Terms, owner: Name, reader: Reader): void {
-    for (const name of namesOf(terms, owner)) {
+  unfollow(names: readonly string[], reader: Reader): void {
+    for (const name of names) {
       if (this.#readers.get(name) === reader) this.#readers.delete(name);
     }
   }
@@ -51,7 +58,8 @@ export class Channel {
       hear: (text) => {
         this.#isSilent = false;
         const message = messageOf(text);
-        this.#readers.get(nameOf(message.key, message.owner))?.(message);
+        const name = nameOf(message.key.toString("latin1"), message.owner.toString("latin1"));
+        this.#readers.get(name)?.(message);
       },
       resubscribed: () => {
         this.#askAgain();
@@ -95,13 +103,22 @@ export class Channel {
     this.#stopChecks();
     this.#subscription?.close();
     this.#subscription = undefined;
+    this.#isOpen = false;
   }
 }
 
-function nameOf(key: Buffer, owner: Buffer): string {
-  return `${key.length}:${key.toString("latin1")}${owner.toString("latin1")}`;
+function nameOf(key: string, owner: string): string {
+  return `${key.length}:${key}${owner}`;
 }
 
-function namesOf(terms: Terms, owner: Name): string[] {
-  return terms.keys.map((key) => nameOf(Buffer.from(key as string), Buffer.from(owner as string)));
+/** One character for each byte: text in ASCII needs no encoding. */
+function bytesOf(name: Name): string {
+  if (typeof name === "string" && /^[\x00-\x7f]*$/.test(name)) return name;
+  return Buffer.from(name as string).toString("latin1");
+}
+
+/** The names of the messages about these keys of this owner. */
+export function namesOf(terms: Terms, owner: Name): string[] {
+  const ofOwner = bytesOf(owner);
+  return terms.keys.map((key) => nameOf(bytesOf(key), ofOwner));
 }

@@ -23,12 +23,12 @@ export class Hold implements AsyncDisposable {
   constructor(port: Port, state: HoldState, options: LockOptions) {
     this.#port = port;
     this.#state = state;
-    port.channel.follow(state.terms, state.owner, state.hear);
+    port.channel.follow(state.names, state.hear);
     this.#renewal = new Renewal(port, this.#state, options.renew ?? true);
-    this.signal.addEventListener("abort", () => {
+    state.onLoss = (): void => {
       this.#renewal.stop();
       void this.#report(options.onLost);
-    });
+    };
   }
 
   /** The keys that are held. */
@@ -113,10 +113,10 @@ export class Hold implements AsyncDisposable {
   }
 
   #leave(): void {
-    const { terms, owner, hear } = this.#state;
+    const { names, hear } = this.#state;
     this.#state.isOver = true;
     this.#renewal.stop();
-    this.#port.channel.unfollow(terms, owner, hear);
+    this.#port.channel.unfollow(names, hear);
   }
 
   /**

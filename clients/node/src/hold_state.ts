@@ -13,12 +13,17 @@ export class HoldState {
   isOver = false;
   /** A transfer has been sent. */
   isLeaving = false;
+  /** Called once when the hold is lost, before the listeners of the signal. */
+  onLoss = (): void => undefined;
   #sentAt: number;
-  readonly #lost = new AbortController();
+  #reason: LostHold | undefined;
+  #controller: AbortController | undefined;
 
   constructor(
     readonly terms: Terms,
     readonly owner: Name,
+    /** Its names on the channel. */
+    readonly names: readonly string[],
     grant: Grant,
   ) {
     this.token = grant.token;
@@ -26,9 +31,14 @@ export class HoldState {
     this.#sentAt = grant.sentAt;
   }
 
-  /** Aborts when the hold is lost. */
+  /** Aborts when the hold is lost. Made when it is asked for, as it takes long to make. */
   get signal(): AbortSignal {
-    return this.#lost.signal;
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+      this.#controller.signal.addEventListener("abort", this.onLoss);
+    }
+    return this.#controller.signal;
   }
 
   /** The lease ends no earlier than this, because it counts from a time after the request. */
@@ -43,20 +53,20 @@ export class HoldState {
 
   /** Reads the clock. */
   get isLost(): boolean {
-    if (!this.signal.aborted && !this.isOver && now() >= this.deadline) {
+    if (this.#reason === undefined && !this.isOver && now() >= this.deadline) {
       this.#end(`its lease of ${this.lease} ms ended before it was renewed`);
     }
-    return this.signal.aborted;
+    return this.#reason !== undefined;
   }
 
   /** Records the end of the hold, unless its owner ended it. */
   lose(reason: string): void {
-    if (!this.signal.aborted && !this.isOver && !this.isLeaving) this.#end(reason);
+    if (this.#reason === undefined && !this.isOver && !this.isLeaving) this.#end(reason);
   }
 
   /** Takes note of a renewal. */
   extend(lease: number, sentAt: number): void {
-    if (this.signal.aborted) return;
+    if (this.#reason !== undefined) return;
     this.lease = lease;
     this.#sentAt = sentAt;
   }
@@ -71,10 +81,12 @@ export class HoldState {
   /** Throws LostHold unless the lock is certainly held. */
   check(): void {
     if (this.isOver) throw new LostHold(`${this.terms.names} was released`);
-    if (this.isLost) throw this.signal.reason;
+    if (this.isLost) throw this.#reason!;
   }
 
   #end(reason: string): void {
-    this.#lost.abort(new LostHold(`${this.terms.names} is lost: ${reason}`));
+    this.#reason = new LostHold(`${this.terms.names} is lost: ${reason}`);
+    if (this.#controller === undefined) this.onLoss();
+    else this.#controller.abort(this.#reason);
   }
 }

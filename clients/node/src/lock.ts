@@ -1,6 +1,7 @@
 // The function that takes locks.
 
 import { Acquisition } from "./acquisition";
+import { namesOf } from "./channel";
 import type { RedisClient } from "./clients";
 import { Denied } from "./errors";
 import { Hold } from "./hold";
@@ -73,15 +74,16 @@ async function take(port: Port, keys: Keys, options: LockOptions): Promise<Hold>
   const terms = new Terms(isName(keys) ? [keys] : keys, options);
   const acquisition = new Acquisition(port, terms, owner, wait, signal);
   const { mailbox } = acquisition;
-  port.channel.follow(terms, owner, mailbox.put);
+  const names = namesOf(terms, owner);
+  port.channel.follow(names, mailbox.put);
   try {
-    const state = new HoldState(terms, owner, await acquisition.run());
+    const state = new HoldState(terms, owner, names, await acquisition.run());
     const hold = new Hold(port, state, options);
     mailbox.takeAll().forEach(state.hear);
     return hold;
   } catch (error) {
     await acquisition.giveUp(error);
-    port.channel.unfollow(terms, owner, mailbox.put);
+    port.channel.unfollow(names, mailbox.put);
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 // What a lock is asked for, and the commands that ask for it.
 
-import { randomBytes } from "node:crypto";
+import { randomFillSync } from "node:crypto";
 import os from "node:os";
 
 import type { LockOptions } from "./options";
@@ -11,9 +11,21 @@ export type Command = [string, ...(string | Buffer)[]];
 
 const LEASE_MS = 30_000;
 
+const PROCESS = `${os.hostname()}:${process.pid}:`;
+const RANDOM_BYTES = 8;
+// Many owners share one request to the system.
+const random = Buffer.alloc(256 * RANDOM_BYTES);
+let randomUsed = random.length;
+
 /** A name for one execution: the host, the process and a random part. */
 export function makeOwner(): string {
-  return `${os.hostname()}:${process.pid}:${randomBytes(8).toString("hex")}`;
+  if (randomUsed === random.length) {
+    randomFillSync(random);
+    randomUsed = 0;
+  }
+  const begin = randomUsed;
+  randomUsed += RANDOM_BYTES;
+  return PROCESS + random.toString("hex", begin, randomUsed);
 }
 
 /** Clients take a Buffer, but no other Uint8Array. */
@@ -31,6 +43,7 @@ function milliseconds(time: number): string {
 
 export class Terms {
   readonly lease: number;
+  readonly hasMaxWaiters: boolean;
   readonly #options: readonly (string | Buffer)[];
 
   constructor(
@@ -38,6 +51,7 @@ export class Terms {
     options: LockOptions,
   ) {
     this.lease = options.lease ?? LEASE_MS;
+    this.hasMaxWaiters = options.maxWaiters !== undefined;
     if (keys.length === 0) throw new RangeError("a lock needs at least one key");
     if (!(this.lease > 0)) {
       throw new RangeError(`lease must be greater than 0 ms, got ${this.lease}`);
@@ -53,9 +67,13 @@ export class Terms {
     return this.keys.map((key) => Buffer.from(word(key)).toString()).join(", ");
   }
 
-  /** LOCK or MLOCK. A wait of Infinity has no end. */
-  lock(owner: Name, wait: number, channel?: string): Command {
-    const words: (string | Buffer)[] = ["PX", milliseconds(this.lease), "EXPLAIN"];
+  /**
+   * LOCK or MLOCK. A wait of Infinity has no end. The reply is a map if it `explains`, otherwise a
+   * token or null.
+   */
+  lock(owner: Name, wait: number, channel?: string, explains = true): Command {
+    const words: (string | Buffer)[] = ["PX", milliseconds(this.lease)];
+    if (explains) words.push("EXPLAIN");
     if (wait > 0) words.push("WAIT", wait === Infinity ? "FOREVER" : `${milliseconds(wait)}ms`);
     if (channel !== undefined) words.push("NOTIFY", channel);
     return [...this.#aboutKeys("LOCK"), word(owner), ...words, ...this.#options];

@@ -19,6 +19,7 @@ export function after(time: number, call: () => void): () => void {
  * promise itself goes on.
  */
 export function within<T>(promise: Promise<T>, time: number, signal?: AbortSignal): Promise<T> {
+  if (time > TIMER_MS_MAX && signal === undefined) return promise;
   return new Promise<T>((resolve, reject) => {
     const abort = (): void => {
       stop();
@@ -32,7 +33,16 @@ export function within<T>(promise: Promise<T>, time: number, signal?: AbortSigna
       stopTimer();
       signal?.removeEventListener("abort", abort);
     };
-    promise.finally(stop).then(resolve, reject);
+    promise.then(
+      (value) => {
+        stop();
+        resolve(value);
+      },
+      (error: unknown) => {
+        stop();
+        reject(error as Error);
+      },
+    );
     signal?.addEventListener("abort", abort);
     if (signal?.aborted === true) abort();
   });

@@ -85,8 +85,8 @@ testEach("a grant after a long wait is confirmed, and counts from then", async (
 testEach("a lease counts from the request, not from its reply", async (own) => {
   const lock = createLock(await own.client(), { lease: 20_000, renew: false });
   await (await lock("k")).release(); // opens the channel
-  const granted = lock("k");
   own.server.process.kill("SIGSTOP");
+  const granted = lock("k");
   await sleep(500);
   own.server.process.kill("SIGCONT");
   const hold = await granted;
@@ -193,14 +193,25 @@ testEach("a stopped process that lost its lease learns it before it acts", async
 test("the clock counts the time during which the machine slept", () => {
   let monotonic = 1000;
   let uptime = 500;
-  const clock = new SleepingClock(() => monotonic, () => uptime);
+  let date = 1e12;
+  let reads = 0;
+  const readUptime = () => {
+    ++reads;
+    return uptime;
+  };
+  const clock = new SleepingClock(() => monotonic, readUptime, () => date);
   const begin = clock.now();
-  const go = (awake, up) => {
+  const go = (awake, up, days = up) => {
     monotonic += awake;
     uptime += up;
+    date += days;
     return clock.now() - begin;
   };
-  assert.equal(go(50, 60), 50); // the uptime is coarse
+  assert.equal(go(50, 60, 50), 50); // the uptime is coarse
   assert.equal(go(10, 60_000), 60_010 + 50); // slept a minute
   assert.equal(go(40, 30), 60_100);
+  assert.equal(reads, 2);
+  assert.equal(go(40, 40, -3_600_000), 60_140); // the date was set back by an hour
+  assert.equal(go(10, 1000), 61_130); // slept a second, by the coarse uptime
+  assert.equal(reads, 4);
 });
