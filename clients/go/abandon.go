@@ -67,7 +67,7 @@ func (a *acquisition) releaseLater(pending []*request) {
 	for _, r := range pending {
 		go func(r *request) {
 			<-r.done
-			if token := parseExplanation(r.result.reply).token; token != nil {
+			if token := tokenOf(r.result.reply); token != nil {
 				<-startRequest(a.client, a.channel.gateOrNil(), a.unlock(a.owner, *token)).done
 			}
 		}(r)

@@ -83,8 +83,13 @@ func (a *acquisition) patience() duration {
 }
 
 // send waits for the answer, and remembers the request if it may still be executed.
-func (a *acquisition) send(ctx context.Context, words []string, patience duration) answer {
-	r := startRequest(a.client, a.channel.gateOrNil(), words)
+func (a *acquisition) send(ctx context.Context, command words, patience duration) answer {
+	if ctx.Done() == nil && patience == forever { // Nothing can end the wait for the answer.
+		r := newRequest(a.client, a.channel.gateOrNil(), command)
+		r.execute()
+		return r.result
+	}
+	r := startRequest(a.client, a.channel.gateOrNil(), command)
 	got := r.await(ctx, patience)
 	if !r.withdraw() {
 		a.outstanding = append(a.outstanding, r)
@@ -115,9 +120,17 @@ func (a *acquisition) ask(ctx context.Context) (grant, error) {
 		// A message about an earlier request must not be taken for the answer to this one.
 		a.mail.takeAll()
 	}
-	got := a.send(ctx, a.lock(a.owner, wait, channel), a.patience())
+	// A token is parsed in less time than a map. A wait seldom ends without one.
+	explains := wait != nil && *wait == 0 || channel != "" || a.maxWaiters != nil
+	got := a.send(ctx, a.lock(a.owner, wait, channel, explains), a.patience())
 	if got.err != nil {
 		return grant{}, got.err
+	}
+	if token, ok := got.reply.(int64); ok {
+		return a.accept(ctx, token, got.sentAt)
+	}
+	if !explains {
+		return a.askWhy(ctx)
 	}
 	why := parseExplanation(got.reply)
 	if why.Status == "queued" && channel != "" {
@@ -130,10 +143,14 @@ func (a *acquisition) decide(ctx context.Context, why Explanation, sentAt durati
 	if why.token == nil {
 		return grant{}, &DeniedError{why}
 	}
+	return a.accept(ctx, *why.token, sentAt)
+}
+
+func (a *acquisition) accept(ctx context.Context, token int64, sentAt duration) (grant, error) {
 	if now()-sentAt > a.lease/lateDivisor {
-		return a.confirm(ctx, *why.token)
+		return a.confirm(ctx, token)
 	}
-	return grant{*why.token, sentAt}, nil
+	return grant{token, sentAt}, nil
 }
 
 func (a *acquisition) confirm(ctx context.Context, token int64) (grant, error) {
@@ -160,7 +177,7 @@ func (a *acquisition) listen(ctx context.Context, sentAt duration) (grant, error
 		case it.event == "granted" && a.isNamed:
 			return a.confirm(ctx, it.token)
 		case it.event == "granted":
-			return a.decide(ctx, Explanation{token: &it.token}, sentAt)
+			return a.accept(ctx, it.token, sentAt)
 		case it.event == "timeout" && a.left() == 0:
 			return a.askWhy(ctx)
 		case it.event == "cancelled" && a.isNamed && a.stillWaits(ctx):
@@ -174,7 +191,7 @@ func (a *acquisition) listen(ctx context.Context, sentAt duration) (grant, error
 }
 
 func (a *acquisition) stillWaits(ctx context.Context) bool {
-	got := a.send(ctx, []string{"POSITION", a.keys[0], a.owner}, grace)
+	got := a.send(ctx, words{"POSITION", a.keys[0], a.owner}, grace)
 	if got.err != nil {
 		return mayLeaveSomething(got.err)
 	}
@@ -183,7 +200,7 @@ func (a *acquisition) stillWaits(ctx context.Context) bool {
 
 // askWhy asks once more, without waiting: the message about a time-out names no holders.
 func (a *acquisition) askWhy(ctx context.Context) (grant, error) {
-	got := a.send(ctx, a.lock(a.owner, new(duration), ""), grace)
+	got := a.send(ctx, a.lock(a.owner, new(duration), "", true), grace)
 	if got.err != nil {
 		return grant{}, got.err
 	}

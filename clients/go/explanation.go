@@ -104,6 +104,14 @@ func parseHolder(reply interface{}) Holder {
 		Mode: f.text("mode")}
 }
 
+// tokenOf returns the token in the reply to LOCK or MLOCK, with or without EXPLAIN.
+func tokenOf(reply interface{}) *int64 {
+	if token, ok := reply.(int64); ok {
+		return &token
+	}
+	return parseExplanation(reply).token
+}
+
 // parseExplanation reads the reply to LOCK or MLOCK with EXPLAIN.
 func parseExplanation(reply interface{}) Explanation {
 	f := parseFields(reply)

@@ -14,7 +14,7 @@ const releaseMax = 5 * time.Second
 
 // Hold is a lock that is held.
 type Hold struct {
-	*holdState
+	holdState
 	terms   *terms
 	client  *redis.Client
 	owner   string
@@ -57,7 +57,10 @@ func (h *Hold) Check() error { return h.check() }
 func (h *Hold) Left() time.Duration { return h.left() }
 
 // Context returns a context that ends when the hold is lost or released.
-func (h *Hold) Context() context.Context { return holdContext{h.ctx, h, h.cancel} }
+func (h *Hold) Context() context.Context {
+	ctx, end := h.context()
+	return holdContext{ctx, h, end}
+}
 
 // Renew renews the lease now. If lease is not 0, it is the length of the lease from now on.
 func (h *Hold) Renew(ctx context.Context, lease time.Duration) error {
@@ -146,8 +149,8 @@ func (h *Hold) Transfer(ctx context.Context, newOwner string,
 	return token, nil
 }
 
-func (h *Hold) ask(ctx context.Context, words []string, patience duration) answer {
-	return startRequest(h.client, h.channel.gateOrNil(), words).await(ctx, patience)
+func (h *Hold) ask(ctx context.Context, command words, patience duration) answer {
+	return startRequest(h.client, h.channel.gateOrNil(), command).await(ctx, patience)
 }
 
 // leave ends the watch: there is nothing left to release.

@@ -19,16 +19,28 @@ type holdState struct {
 	isReleased bool   // there is nothing left to release
 	isLeaving  bool   // a transfer has been sent
 
-	ctx    context.Context // ends with the hold
-	cancel context.CancelFunc
-	atEnd  []func()
-	atLoss func()
+	isEnded bool
+	ctx     context.Context // nil until it is asked for; ends with the hold
+	cancel  context.CancelFunc
+	atEnd   []func()
+	atLoss  func()
 }
 
-func newHoldState(keys []string, lease duration, got grant) *holdState {
-	s := &holdState{keys: keys, token: got.token, lease: lease, sentAt: got.sentAt}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	return s
+func newHoldState(keys []string, lease duration, got grant) holdState {
+	return holdState{keys: keys, token: got.token, lease: lease, sentAt: got.sentAt}
+}
+
+// context ends with the hold.
+func (s *holdState) context() (context.Context, context.CancelFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx == nil {
+		s.ctx, s.cancel = context.WithCancel(context.Background())
+		if s.isEnded {
+			s.cancel()
+		}
+	}
+	return s.ctx, s.cancel
 }
 
 // left is the time until the lease ends at the earliest: it counts from a time after sentAt.
@@ -79,7 +91,10 @@ func (s *holdState) setLost(reason string) {
 
 // end ends the contexts of the hold. The caller holds mu.
 func (s *holdState) end() {
-	s.cancel()
+	s.isEnded = true
+	if s.cancel != nil {
+		s.cancel()
+	}
 	for _, call := range s.atEnd {
 		call()
 	}
@@ -90,7 +105,7 @@ func (s *holdState) end() {
 func (s *holdState) onEnd(call func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ctx.Err() != nil {
+	if s.isEnded {
 		call()
 		return
 	}
@@ -125,8 +140,8 @@ func (s *holdState) shorten(lease, begunAt duration) {
 	}
 }
 
-// isEnded returns whether the hold is over or lost.
-func (s *holdState) isEnded() (isOver, isLost bool) {
+// ending returns whether the hold is over or lost.
+func (s *holdState) ending() (isOver, isLost bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.isOver, s.isLostNow()

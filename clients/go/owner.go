@@ -2,8 +2,10 @@ package fairlock
 
 import (
 	"crypto/rand"
-	"fmt"
+	"encoding/hex"
 	"os"
+	"strconv"
+	"sync"
 )
 
 var process = func() string {
@@ -11,14 +13,35 @@ var process = func() string {
 	if err != nil {
 		host = "unknown"
 	}
-	return fmt.Sprintf("%s:%d", host, os.Getpid())
+	return host + ":" + strconv.Itoa(os.Getpid()) + ":"
 }()
+
+const (
+	randomSize = 8
+	// Many owners share one request to the system.
+	randomOwners = 64
+)
+
+var random struct {
+	mu    sync.Mutex
+	bytes [randomOwners * randomSize]byte
+	left  int
+}
 
 // makeOwner names one execution: the host, the process and a random part.
 func makeOwner() string {
-	var random [8]byte
-	if _, err := rand.Read(random[:]); err != nil {
-		panic(err) // The system has no random numbers.
+	var owner [128]byte
+	made := append(owner[:0], process...)
+	random.mu.Lock()
+	defer random.mu.Unlock()
+	if random.left == 0 {
+		if _, err := rand.Read(random.bytes[:]); err != nil {
+			panic(err) // The system has no random numbers.
+		}
+		random.left = len(random.bytes)
 	}
-	return fmt.Sprintf("%s:%x", process, random)
+	random.left -= randomSize
+	var text [2 * randomSize]byte
+	hex.Encode(text[:], random.bytes[random.left:random.left+randomSize])
+	return string(append(made, text[:]...))
 }

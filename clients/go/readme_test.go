@@ -86,5 +86,5 @@ func TestExamplesOfTheReadme(t *testing.T) {
 	output := b.run(filepath.Join(source, "examples"), b.server.address())
 	b.expect(strings.Count(output, "deployed\n") == 102, "%s", output)
 	b.expect(strings.Count(output, "written\n") == 3, "%s", output)
-	b.expect(strings.Contains(output, "timeout, held by "), "%s", output)
+	b.expect(strings.Contains(output, "timeout, held, held by "), "%s", output)
 }

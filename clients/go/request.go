@@ -18,11 +18,17 @@ type answer struct {
 	err    error
 }
 
+// words are a command, as go-redis takes it.
+type words []interface{}
+
 // request is a command that is being executed. go-redis cannot interrupt it, but its last word,
 // which go-redis encodes just before it sends the command, can refuse.
 type request struct {
-	last string
-	done chan struct{} // closed when result is complete
+	client *redis.Client
+	gate   chan struct{} // nil, or held during the execution
+	words  words
+	last   string
+	done   chan struct{} // closed when result is complete
 
 	mu        sync.Mutex
 	sentAt    duration
@@ -32,28 +38,62 @@ type request struct {
 	result answer
 }
 
-// startRequest executes the command in another goroutine. The gate, which may be nil, is held meanwhile.
-func startRequest(client *redis.Client, gate chan struct{}, words []string) *request {
-	r := &request{last: words[len(words)-1], done: make(chan struct{})}
-	arguments := make([]interface{}, len(words))
-	for i, word := range words {
-		arguments[i] = word
+// startRequest executes the command in another goroutine. The last word must be a string.
+func startRequest(client *redis.Client, gate chan struct{}, command words) *request {
+	r := newRequest(client, gate, command)
+	select {
+	case idleWorkers <- r:
+	default:
+		go work(r)
 	}
-	arguments[len(words)-1] = r
-	go func() {
-		defer close(r.done)
-		if gate != nil {
-			gate <- struct{}{}
-			defer func() { <-gate }()
-		}
-		command := redis.NewCmd(arguments...)
-		err := client.Process(command)
-		if err == redis.Nil {
-			err = nil
-		}
-		r.result = answer{command.Val(), r.sentAt, err}
-	}()
 	return r
+}
+
+func newRequest(client *redis.Client, gate chan struct{}, command words) *request {
+	end := len(command) - 1
+	r := &request{client: client, gate: gate, words: command, last: command[end].(string),
+		done: make(chan struct{})}
+	command[end] = r
+	return r
+}
+
+// idleWorkers has a receiver for each goroutine that has executed a request and waits for another:
+// a new goroutine would first have to grow its stack.
+var idleWorkers = make(chan *request)
+
+const idleMax = time.Second
+
+func work(r *request) {
+	idle := time.NewTimer(idleMax)
+	for {
+		r.execute()
+		if !idle.Stop() {
+			select {
+			case <-idle.C:
+			default:
+			}
+		}
+		idle.Reset(idleMax)
+		select {
+		case r = <-idleWorkers:
+		case <-idle.C:
+			return
+		}
+	}
+}
+
+func (r *request) execute() {
+	defer close(r.done)
+	if r.gate != nil {
+		r.gate <- struct{}{}
+		defer func() { <-r.gate }()
+	}
+	command := redis.NewCmd(r.words...)
+	err := r.client.Process(command)
+	if err == redis.Nil {
+		err = nil
+	}
+	r.result = answer{command.Val(), r.sentAt, err}
 }
 
 // MarshalBinary is called by go-redis, as described above.
@@ -85,15 +125,19 @@ func (r *request) withdraw() bool {
 // await waits for the answer until ctx ends, or for this time. After an error of its own, the
 // request is withdrawn.
 func (r *request) await(ctx context.Context, patience duration) answer {
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
+	var late <-chan time.Time
+	if patience != forever {
+		timer := time.NewTimer(patience)
+		defer timer.Stop()
+		late = timer.C
+	}
 	select {
 	case <-r.done:
 		return r.result
 	case <-ctx.Done():
 		r.withdraw()
 		return answer{err: ctx.Err()}
-	case <-timer.C:
+	case <-late:
 		r.withdraw()
 		return answer{err: errNoAnswer}
 	}

@@ -29,70 +29,81 @@ func milliseconds(d duration) string {
 
 func decimal(token int64) string { return strconv.FormatInt(token, 10) }
 
-func (t *terms) aboutKeys(command string) []string {
+// aboutKeys begins a command for one key, or that for many.
+func (t *terms) aboutKeys(one, many string) words {
+	command := make(words, 0, 16+len(t.keys))
 	if len(t.keys) == 1 {
-		return []string{command, t.keys[0]}
+		return append(command, one, t.keys[0])
 	}
-	return append([]string{"M" + command, strconv.Itoa(len(t.keys))}, t.keys...)
+	command = append(command, many, len(t.keys))
+	for _, key := range t.keys {
+		command = append(command, key)
+	}
+	return command
 }
 
-// lock is LOCK or MLOCK. A wait of nil has no end.
-func (t *terms) lock(owner string, wait *duration, channel string) []string {
-	words := append(t.aboutKeys("LOCK"), owner, "PX", milliseconds(t.lease), "EXPLAIN")
+// lock is LOCK or MLOCK. A wait of nil has no end. The reply is a map if it explains, otherwise a
+// token or nil.
+func (t *terms) lock(owner string, wait *duration, channel string, explains bool) words {
+	command := append(t.aboutKeys("LOCK", "MLOCK"), owner, "PX", milliseconds(t.lease))
+	if explains {
+		command = append(command, "EXPLAIN")
+	}
 	switch {
 	case wait == nil:
-		words = append(words, "WAIT", "FOREVER")
+		command = append(command, "WAIT", "FOREVER")
 	case *wait > 0:
-		words = append(words, "WAIT", milliseconds(*wait)+"ms")
+		command = append(command, "WAIT", milliseconds(*wait)+"ms")
 	}
 	if channel != "" {
-		words = append(words, "NOTIFY", channel)
+		command = append(command, "NOTIFY", channel)
 	}
-	return append(words, t.options()...)
+	return t.withOptions(command)
 }
 
-func (t *terms) options() (words []string) {
+func (t *terms) withOptions(command words) words {
 	if t.shared {
-		words = append(words, "SHARED")
+		command = append(command, "SHARED")
 	}
 	if t.limit != nil {
-		words = append(words, "LIMIT", strconv.Itoa(*t.limit))
+		command = append(command, "LIMIT", strconv.Itoa(*t.limit))
 	}
 	if t.maxWaiters != nil {
-		words = append(words, "MAXWAITERS", strconv.Itoa(*t.maxWaiters))
+		command = append(command, "MAXWAITERS", strconv.Itoa(*t.maxWaiters))
 	}
 	if t.keep != nil {
-		words = append(words, "KEEP", milliseconds(*t.keep)+"ms")
+		command = append(command, "KEEP", milliseconds(*t.keep)+"ms")
 	}
 	if t.minHold != nil {
-		words = append(words, "MINHOLD", milliseconds(*t.minHold)+"ms")
+		command = append(command, "MINHOLD", milliseconds(*t.minHold)+"ms")
 	}
 	if t.meta != nil {
-		words = append(words, "META", *t.meta)
+		command = append(command, "META", *t.meta)
 	}
 	if t.label != "" {
-		words = append(words, "LABEL", t.label)
+		command = append(command, "LABEL", t.label)
 	}
-	return words
+	return command
 }
 
 // renew is RENEW or MRENEW; the reply is 1 if all keys are held.
-func (t *terms) renew(owner string, token int64, lease duration) []string {
-	return append(t.aboutKeys("RENEW"), owner, "PX", milliseconds(lease), "TOKEN", decimal(token))
+func (t *terms) renew(owner string, token int64, lease duration) words {
+	return append(t.aboutKeys("RENEW", "MRENEW"), owner, "PX", milliseconds(lease),
+		"TOKEN", decimal(token))
 }
 
 // giveUp is UNLOCK or MUNLOCK of a hold or of a place in the queue.
-func (t *terms) giveUp(owner string) []string {
-	return append(t.aboutKeys("UNLOCK"), owner)
+func (t *terms) giveUp(owner string) words {
+	return append(t.aboutKeys("UNLOCK", "MUNLOCK"), owner)
 }
 
 // unlock is UNLOCK or MUNLOCK of one hold.
-func (t *terms) unlock(owner string, token int64) []string {
+func (t *terms) unlock(owner string, token int64) words {
 	return append(t.giveUp(owner), "TOKEN", decimal(token))
 }
 
 // transfer is TRANSFER; the reply is the new token, or nil.
-func (t *terms) transfer(owner string, token int64, newOwner string, lease duration) []string {
-	return []string{"TRANSFER", t.keys[0], owner, newOwner, "PX", milliseconds(lease),
+func (t *terms) transfer(owner string, token int64, newOwner string, lease duration) words {
+	return words{"TRANSFER", t.keys[0], owner, newOwner, "PX", milliseconds(lease),
 		"TOKEN", decimal(token)}
 }

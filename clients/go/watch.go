@@ -37,10 +37,10 @@ func (h *Hold) nextTurn() duration {
 func (h *Hold) turn() {
 	h.watch.mu.Lock()
 	defer h.watch.mu.Unlock()
-	isOver, isLost := h.isEnded()
+	isOver, isLost := h.ending()
 	if !isOver && !isLost && h.watch.renews && h.renewIn() <= 0 {
 		h.renewUntilAnswered()
-		isOver, isLost = h.isEnded()
+		isOver, isLost = h.ending()
 	}
 	switch {
 	case isOver:
@@ -56,15 +56,16 @@ func (h *Hold) turn() {
 
 // renewUntilAnswered asks again while the lease lasts: the server may be restarting.
 func (h *Hold) renewUntilAnswered() {
+	ctx, _ := h.context()
 	var attempts backoff
-	for h.ctx.Err() == nil {
-		err := h.askRenewal(h.ctx, h.currentLease())
-		if err == nil || h.ctx.Err() != nil {
+	for ctx.Err() == nil {
+		err := h.askRenewal(ctx, h.currentLease())
+		if err == nil || ctx.Err() != nil {
 			return
 		}
 		warn("renewing %q: %v", h.keys, err)
-		sleep(h.ctx, shorter(attempts.pause(err), h.left()))
-		h.isEnded() // The lease may have ended.
+		sleep(ctx, shorter(attempts.pause(err), h.left()))
+		h.ending() // The lease may have ended.
 	}
 }
 
