@@ -18,19 +18,20 @@ module Fairlock
     ARRIVAL_SECONDS = 0.1
     private_constant :GIVE_UP_SECONDS, :ARRIVAL_SECONDS
 
-    def initialize(redis, terms, owner, wait, channel: nil, explain: true, **options)
-      @port = channel ? channel.port : Connections.of(redis)
-      @terms = terms
+    def initialize(lock, owner, wait, explain: true)
+      @lock = lock
+      @terms = lock.terms
+      @channel = lock.channel
+      @port = @channel ? @channel.port : Connections.of(lock.redis)
       @owner = owner
       @wait = wait
-      @channel = channel
       @explain = explain
-      @options = options
     end
 
     def take
       @is_asked = true
-      @hold = Hold.new(@port, HoldState.new(@terms, @owner, ask), channel: @channel, **@options)
+      state = HoldState.new(@terms, @owner, ask)
+      @hold = Hold.new(@port, state, @channel, @lock.renew, @lock.on_lost)
       @mailbox&.clear&.each { |message| @hold.hear(message) }
       @hold
     rescue StandardError => error

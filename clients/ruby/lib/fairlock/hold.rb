@@ -10,9 +10,10 @@ module Fairlock
   # A lock that is held. In a child that was forked meanwhile, its methods send nothing.
   class Hold
     RELEASE_SECONDS = 5
-    private_constant :RELEASE_SECONDS
+    NEVER = { Object => :never }.freeze
+    private_constant :RELEASE_SECONDS, :NEVER
 
-    def initialize(port, state, channel: nil, renew: true, on_lost: nil)
+    def initialize(port, state, channel, renew, on_lost)
       @port = port
       @state = state
       @channel = channel
@@ -58,7 +59,7 @@ module Fairlock
     def release
       return false if !@state.of_this_process? || @state.released?
 
-      Thread.handle_interrupt(Object => :never) do
+      Thread.handle_interrupt(NEVER) do
         release_until_answered
       ensure
         release_until_answered unless @state.released? # a signal is not deferred
@@ -109,7 +110,8 @@ module Fairlock
     private
 
     def watch
-      Renewals.of_this_process.watch(self, @renew ? @state.renew_at : deadline)
+      @renewals = Renewals.of_this_process
+      @renewals.watch(self, @renew ? @state.renew_at : deadline)
     end
 
     def ask_renewal(lease)
@@ -171,7 +173,7 @@ module Fairlock
     end
 
     def leave
-      Renewals.of_this_process.forget(self) if @renew || @on_lost
+      @renewals.forget(self) if @renewals && @state.of_this_process?
       @channel&.unfollow(@state.terms, owner)
     end
 

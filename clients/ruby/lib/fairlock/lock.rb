@@ -7,12 +7,22 @@ require_relative "terms"
 module Fairlock
   # A lock to be taken, made by Fairlock.lock. Threads may share it.
   class Lock
-    def initialize(redis, terms, wait: nil, owner: nil, **options)
+    UNTIL_BLOCKING = { Object => :on_blocking }.freeze
+    AT_ONCE = { Object => :immediate }.freeze
+    NEVER = { Object => :never }.freeze
+    private_constant :UNTIL_BLOCKING, :AT_ONCE, :NEVER
+
+    # What the lock was made with. For Attempt.
+    attr_reader :redis, :terms, :channel, :renew, :on_lost
+
+    def initialize(redis, terms, wait: nil, owner: nil, channel: nil, renew: true, on_lost: nil)
       @redis = redis
       @terms = terms
       @wait = wait
       @owner = owner
-      @options = options
+      @channel = channel
+      @renew = renew
+      @on_lost = on_lost
     end
 
     # Takes the lock and returns the Hold; if it is not granted, raises Denied.
@@ -30,13 +40,13 @@ module Fairlock
     def synchronize
       earlier_error = $ERROR_INFO
       attempt = new_attempt(@wait)
-      Thread.handle_interrupt(Object => :on_blocking) do
+      Thread.handle_interrupt(UNTIL_BLOCKING) do
         hold = attempt.take
-        Thread.handle_interrupt(Object => :immediate) { yield hold }
+        Thread.handle_interrupt(AT_ONCE) { yield hold }
       ensure
         begin
           has_failed = !$ERROR_INFO.equal?(earlier_error) || Thread.current.status == "aborting"
-          Thread.handle_interrupt(Object => :never) { attempt.end_block(has_failed) }
+          Thread.handle_interrupt(NEVER) { attempt.end_block(has_failed) }
         ensure
           attempt.give_up # a signal is not deferred
         end
@@ -47,22 +57,22 @@ module Fairlock
     def give_up
       raise ArgumentError, "only a given owner can give up" if @owner.nil?
 
-      Attempt.new(@redis, @terms, @owner, 0).unlock
+      Attempt.new(self, @owner, 0).unlock
     end
 
     private
 
-    def take(wait, **options)
-      attempt = new_attempt(wait, **options)
-      hold = Thread.handle_interrupt(Object => :on_blocking) { attempt.take }
+    def take(wait, explain: true)
+      attempt = new_attempt(wait, explain: explain)
+      hold = Thread.handle_interrupt(UNTIL_BLOCKING) { attempt.take }
       is_complete = true
       hold
     ensure
-      Thread.handle_interrupt(Object => :never) { attempt.give_up } if attempt && !is_complete
+      Thread.handle_interrupt(NEVER) { attempt.give_up } if attempt && !is_complete
     end
 
-    def new_attempt(wait, **options)
-      Attempt.new(@redis, @terms, @owner || Terms.make_owner, wait, **@options, **options)
+    def new_attempt(wait, explain: true)
+      Attempt.new(self, @owner || Terms.make_owner, wait, explain: explain)
     end
   end
 end

@@ -1,16 +1,18 @@
 # frozen_string_literal: true
 
-require "securerandom"
 require "socket"
 
 module Fairlock
   # The options of a lock, and the commands that ask for it. Times are in seconds.
   class Terms
     HOST = Socket.gethostname.freeze
-    private_constant :HOST
+    RANDOM_BYTES = 8
+    private_constant :HOST, :RANDOM_BYTES
 
     # A name for one execution: the host, the process and a random part.
-    def self.make_owner = "#{HOST}:#{Process.pid}:#{SecureRandom.hex(8)}"
+    def self.make_owner
+      "#{HOST}:#{Process.pid}:#{Random.urandom(RANDOM_BYTES).unpack1('H*')}"
+    end
 
     def self.milliseconds(seconds) = [1, (seconds * 1000).ceil].max
 
@@ -21,8 +23,13 @@ module Fairlock
       @keys = keys.map { |key| key.is_a?(String) ? key.dup.freeze : key.to_s }.freeze
       @lease = lease
       @max_waiters = max_waiters
-      @words = words(keep: keep, min_hold: min_hold, "LIMIT" => limit, "MAXWAITERS" => max_waiters,
-                     "META" => meta, "LABEL" => label)
+      @words = []
+      add("LIMIT", limit)
+      add("MAXWAITERS", max_waiters)
+      add("META", meta)
+      add("LABEL", label)
+      add("KEEP", keep && duration(keep))
+      add("MINHOLD", min_hold && duration(min_hold))
       @words << "SHARED" if shared
       @words << "SESSION" if session
       refuse_contradictions(shared && limit, session)
@@ -30,7 +37,9 @@ module Fairlock
 
     # LOCK or MLOCK. A wait of nil has no end.
     def lock(owner, wait, channel: nil, explain: false)
-      command = [*about_keys("LOCK"), owner, *lease_words(lease), *@words]
+      command = about_keys("LOCK") << owner
+      command.push("PX", Terms.milliseconds(@lease)) if @lease
+      command.concat(@words)
       command << "EXPLAIN" if explain
       if wait.nil?
         command.push("WAIT", "FOREVER")
@@ -47,7 +56,7 @@ module Fairlock
 
     # UNLOCK or MUNLOCK. Without a token, it also gives up the owner's place in the queue.
     def unlock(owner, token = nil)
-      command = [*about_keys("UNLOCK"), owner]
+      command = about_keys("UNLOCK") << owner
       token ? command.push("TOKEN", token) : command
     end
 
@@ -67,13 +76,12 @@ module Fairlock
       raise ArgumentError, "lease must be greater than 0 seconds, got #{lease.inspect}"
     end
 
-    def words(keep:, min_hold:, **values)
-      times = { "KEEP" => keep, "MINHOLD" => min_hold }.compact.transform_values { duration(_1) }
-      [*times, *values.compact].flatten(1)
+    def add(word, value)
+      @words.push(word, value) unless value.nil?
     end
 
     def about_keys(command)
-      keys.one? ? [command, keys.first] : ["M#{command}", keys.size, *keys]
+      @keys.size == 1 ? [command, @keys[0]] : ["M#{command}", @keys.size, *@keys]
     end
 
     def lease_words(seconds) = seconds ? ["PX", Terms.milliseconds(seconds)] : []
