@@ -15,6 +15,9 @@ import fairlock
 import fairlock.aio
 
 WAITS = 1000
+EARLIER_MESSAGES = [
+    f'{{"event":"{event}","key":"k","owner":"me","token":{token},"reason":null}}'
+    for event, token in (("cancelled", "null"), ("timeout", "null"), ("granted", 1))]
 
 
 class Threads(support.Case):
@@ -109,6 +112,19 @@ class Threads(support.Case):
             self.ask("PUBLISH", self.channel.name, text)
         self.ask("UNLOCK", "k", "other")
         result().release()
+
+    def test_messages_about_an_earlier_wait_of_the_owner_are_not_believed(self):
+        self.ask("LOCK", "k", "other")
+        result = self.in_thread(self.lock("k", owner="me", wait=30).acquire)
+        support.wait_until(lambda: self.waiters("k"))
+        for text in EARLIER_MESSAGES:
+            self.ask("PUBLISH", self.channel.name, text)
+        support.wait_until(lambda: self.commands("renew") == 1 and self.commands("position") == 1)
+        time.sleep(0.3)
+        self.assertEqual(self.waiters("k"), ["me"])
+        self.ask("UNLOCK", "k", "other")
+        with result() as hold:
+            self.assertEqual(self.ask("CHECK", "k", hold.token), 1)
 
     def test_the_connection_of_the_channel_is_closed(self):
         self.ask("LOCK", "k", "other")

@@ -1,5 +1,6 @@
 """What may go wrong while a thread waits for a lock or holds one, with a real server."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -7,6 +8,8 @@ import textwrap
 import threading
 import time
 import unittest
+
+import redis
 
 import support
 from kept_server import KeptServer
@@ -59,6 +62,21 @@ class Renewal(support.Case):
         hold.check()
         self.assertGreaterEqual(self.commands("renew"), 1)
         hold.release()
+
+    def test_a_shorter_lease_counts_even_if_the_reply_is_lost(self):
+        hold = fairlock.lock(self.client(), "k", lease=60, renew=False).acquire()
+        os.kill(self.server.process.pid, signal.SIGSTOP)
+        try:
+            renewal = self.in_thread(lambda: hold.renew(0.5))
+            time.sleep(0.7)
+            with self.assertRaises(fairlock.LostHold):
+                hold.check()
+            with self.assertRaises((redis.TimeoutError, fairlock.LostHold)):
+                renewal()
+            with self.assertRaises(fairlock.LostHold):
+                hold.check()
+        finally:
+            os.kill(self.server.process.pid, signal.SIGCONT)
 
     def test_renewing_a_lost_hold_raises(self):
         hold = fairlock.lock(self.client(), "k").acquire()

@@ -40,8 +40,10 @@ class Acquisition:
     """Asks for a lock until it is granted or denied, or the wait is over."""
 
     def __init__(self, terms: Terms, owner: Name, wait: float | None,
-                 channel: str | None = None) -> None:
+                 channel: str | None = None, is_named: bool = False) -> None:
         self._terms = terms
+        # A message may still be about an earlier wait of an owner that the program named.
+        self._is_named = is_named
         self._owner = owner
         self._wait = wait
         self._give_up_at = None if wait is None else now() + wait
@@ -98,9 +100,9 @@ class Acquisition:
             raise Denied(explanation)
         return (yield from self._confirm(explanation.token, sent_at))
 
-    def _confirm(self, token: int, sent_at: float) -> Flow[Grant]:
+    def _confirm(self, token: int, sent_at: float, always: bool = False) -> Flow[Grant]:
         lease = self._terms.lease
-        if now() - sent_at > lease * _LATE_PART:
+        if always or now() - sent_at > lease * _LATE_PART:
             answer: Answer = yield Ask(self._terms.renew(self._owner, token, lease),
                                        self._patience())
             if answer.reply != 1:
@@ -116,13 +118,21 @@ class Acquisition:
             if message.event == "subscribed":
                 raise redis.ConnectionError("the connection of the channel was lost")
             if message.event == "granted" and message.token is not None:
-                return (yield from self._confirm(message.token, sent_at))
-            if message.event == "timeout":
+                return (yield from self._confirm(message.token, sent_at, self._is_named))
+            if message.event == "timeout" and self._left() == 0:
                 return (yield from self._ask_why())
+            if message.event == "cancelled" and (yield from self._still_waits()):
+                continue
             if message.event == "cancelled" and message.reason == "deadlock":
                 raise Deadlock("the wait would never end")
             if message.event in ("cancelled", "superseded"):
                 raise WaitEnded(f"{message.event}: another request ended this wait")
+
+    def _still_waits(self) -> Flow[bool]:
+        if not self._is_named:
+            return False
+        answer: Answer = yield Ask(("POSITION", self._terms.keys[0], self._owner), _GRACE_SECONDS)
+        return answer.reply is not None
 
     def _ask_why(self) -> Flow[Grant]:
         """Asks once more, without waiting: neither nil nor a message names the holders."""

@@ -30,22 +30,30 @@ class HoldState:
         self.terms = terms
         self.owner = owner
         self.token = grant.token
-        self.lease = terms.lease
+        # When the request was sent from which the lease counts, and its length: one attribute,
+        # because threads must see both or neither.
+        self._span = (grant.sent_at, terms.lease)
         self.is_over = False  # its owner releases it, or has transferred it
         self.is_released = False  # there is nothing left to release
         self._is_leaving = False  # a transfer has been sent
         self._lost: str | None = None
         self._process = os.getpid()
-        self._sent_at = grant.sent_at
+
+    @property
+    def lease(self) -> float:
+        """The length of the lease."""
+        return self._span[1]
 
     @property
     def deadline(self) -> float:
-        """The lease ends no earlier than this, because it counts from a time after `sent_at`."""
-        return self._sent_at + self.lease
+        """The lease ends no earlier than this, because it counts from a later time."""
+        sent_at, lease = self._span
+        return sent_at + lease
 
     def attention_at(self, renews: bool) -> float:
         """When a third of the lease is left, or when it ends."""
-        return self._sent_at + self.lease * (_RENEW_PART if renews else 1)
+        sent_at, lease = self._span
+        return sent_at + lease * (_RENEW_PART if renews else 1)
 
     @property
     def is_of_this_process(self) -> bool:
@@ -80,18 +88,24 @@ class HoldState:
         if reason is not None:
             raise LostHold(f"{self.terms.keys!r} is lost: {reason}")
 
-    def _ask_renewal(self, lease: float, seconds: float) -> Flow[None]:
-        answer: Answer = yield Ask(self.terms.renew(self.owner, self.token, lease), seconds)
+    def _ask_renewal(self, lease: float) -> Flow[None]:
+        """Until the reply tells, the lease ends at the earlier of both times: the server may have
+        shortened it already."""
+        begun_at = now()
+        if begun_at + lease < self.deadline:
+            self._span = (begun_at, lease)
+        answer: Answer = yield Ask(self.terms.renew(self.owner, self.token, lease),
+                                   self.deadline - begun_at)
         if answer.reply != 1:
             self.lose("the server does not know it any more")
         elif self._lost is None:
-            self.lease, self._sent_at = lease, answer.sent_at
+            self._span = (answer.sent_at, lease)
 
     def renew(self, lease: float | None) -> Flow[None]:
         """Renews once."""
         self.check()
         try:
-            yield from self._ask_renewal(lease or self.lease, self.deadline - now())
+            yield from self._ask_renewal(lease or self.lease)
         except redis.RedisError as error:
             raise translated(error) from error
         self.check()
@@ -112,9 +126,8 @@ class HoldState:
         """The server may be restarting: asks again while the lease lasts."""
         attempts = pauses()
         while not self.is_over and self.lost is None:
-            left = self.deadline - now()
             try:
-                yield from self._ask_renewal(self.lease, left)
+                yield from self._ask_renewal(self.lease)
                 return
             except redis.RedisError as error:
                 _log.warning("renewing %r: %s", self.terms.keys, error)

@@ -70,10 +70,12 @@ class Hold:
     def renew(self, lease: float | None = None) -> None:
         """Renews the lease now; with `lease`, this is its length from now on."""
         self._state.check()
-        self._port().run(self._state.renew(lease))
-        self._wake_thread()
-        if self._alarm is not None and alarms.cancel(self._alarm):
-            self._alarm = alarms.at(self._state.attention_at(self._renews), self._start_watch)
+        try:
+            self._port().run(self._state.renew(lease))
+        finally:  # a renewal without a reply may have shortened the lease
+            self._wake_thread()
+            if self._alarm is not None and alarms.cancel(self._alarm):
+                self._alarm = alarms.at(self._state.attention_at(self._renews), self._start_watch)
 
     def release(self) -> bool:
         """Releases the lock; returns whether it was held until now."""
@@ -221,7 +223,8 @@ class Lock:
         try:
             if channel is not None and mailbox is not None:
                 channel.follow(self._terms, owner, mailbox.put)
-            flow = Acquisition(self._terms, owner, wait, channel.name if channel else None)
+            flow = Acquisition(self._terms, owner, wait, channel.name if channel else None,
+                               is_named=self._owner is not None)
             state = HoldState(self._terms, owner, port.run(flow.run()))
             hold = Hold(self._client, state, channel, self._renew, self._on_lost)
             if mailbox is not None:

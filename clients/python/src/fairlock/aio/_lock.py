@@ -70,12 +70,14 @@ class Hold:
     async def renew(self, lease: float | None = None) -> None:
         """Renews the lease now; with `lease`, this is its length from now on."""
         self._state.check()
-        await self._port().run(self._state.renew(lease))
-        if self._wake is not None:
-            self._wake.set()
-        elif self._timer is not None and not self._state.is_over:
-            self._timer.cancel()
-            self._set_timer()
+        try:
+            await self._port().run(self._state.renew(lease))
+        finally:  # a renewal without a reply may have shortened the lease
+            if self._wake is not None:
+                self._wake.set()
+            elif self._timer is not None and not self._state.is_over:
+                self._timer.cancel()
+                self._set_timer()
 
     async def release(self) -> bool:
         """Releases the lock; returns whether it was held until now. A cancellation waits for it."""
@@ -207,7 +209,8 @@ class Lock:
         try:
             if channel is not None and mailbox is not None:
                 channel.follow(self._terms, owner, mailbox.put_nowait)
-            flow = Acquisition(self._terms, owner, wait, channel.name if channel else None)
+            flow = Acquisition(self._terms, owner, wait, channel.name if channel else None,
+                               is_named=self._owner is not None)
             # Nothing is awaited after the grant, so no cancellation comes between.
             state = HoldState(self._terms, owner, await port.run(flow.run()))
             hold = Hold(self._client, state, channel, self._renew, self._on_lost)
