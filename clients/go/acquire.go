@@ -14,6 +14,8 @@ const (
 	// reply was lost.
 	grace   = 5 * time.Second
 	forever = duration(math.MaxInt64)
+	// The server counts milliseconds, so its message may arrive earlier than the wait is over here.
+	earlyMax = 5 * time.Millisecond
 	// A grant that arrives later than this part of the lease after its request is confirmed by
 	// RENEW, from which the lease then counts: the time of the grant itself is not known here.
 	lateDivisor = 10
@@ -178,7 +180,7 @@ func (a *acquisition) listen(ctx context.Context, sentAt duration) (grant, error
 			return a.confirm(ctx, it.token)
 		case it.event == "granted":
 			return a.accept(ctx, it.token, sentAt)
-		case it.event == "timeout" && a.left() == 0:
+		case it.event == "timeout" && a.left() <= earlyMax:
 			return a.askWhy(ctx)
 		case it.event == "cancelled" && a.isNamed && a.stillWaits(ctx):
 			continue

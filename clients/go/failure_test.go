@@ -91,6 +91,19 @@ func TestRenewalOfUnknownOutcomeShortensTheLease(t *testing.T) {
 	b.expect(hold.Left() <= time.Second, "%v are left", hold.Left())
 }
 
+func TestShorterLeaseCountsBeforeItsReply(t *testing.T) {
+	b := newBench(t)
+	slow := newSlowPath(b, 0)
+	hold := b.lock(slow.client(), "k", fairlock.WithLease(time.Minute), fairlock.WithoutRenewal())
+	slow.setDelay(5 * time.Second)
+	renewal := make(chan error, 1)
+	go func() { renewal <- hold.Renew(background, 500*time.Millisecond) }()
+	time.Sleep(700 * time.Millisecond)
+	b.expect(errors.Is(hold.Check(), fairlock.ErrLostHold), "%v are left", hold.Left())
+	b.expect(<-renewal != nil, "it was renewed")
+	b.expect(errors.Is(hold.Check(), fairlock.ErrLostHold), "it came back")
+}
+
 func TestReadTimeOutShorterThanTheWaitKeepsThePlace(t *testing.T) {
 	b := newBench(t)
 	b.ask("LOCK", "k", "other")

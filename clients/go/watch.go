@@ -72,11 +72,12 @@ func (h *Hold) renewUntilAnswered() {
 func (h *Hold) askRenewal(ctx context.Context, lease duration) error {
 	h.renewal.Lock()
 	defer h.renewal.Unlock()
-	begunAt := now()
+	// Until the reply tells, the lease ends at the earlier of both times: the server may have
+	// shortened it already.
+	h.shorten(lease, now())
 	got := h.ask(ctx, h.terms.renew(h.owner, h.token, lease), h.left())
 	switch {
 	case got.err != nil:
-		h.shorten(lease, begunAt)
 		return got.err
 	case got.reply == int64(1):
 		h.confirm(lease, got.sentAt)

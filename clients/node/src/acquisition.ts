@@ -12,6 +12,8 @@ import { Mailbox, sleep, within } from "./waiting";
 // outcome was lost.
 const GRACE_MS = 5000;
 const WAIT_MS_MIN = 1;
+// The server counts milliseconds, so its message may arrive earlier than the wait is over here.
+const EARLY_MS = 5;
 // A grant that arrives later than this part of the lease after its request is confirmed by RENEW,
 // from which the lease then counts: the time of the grant itself is not known here.
 const LATE_PART = 0.1;
@@ -38,6 +40,8 @@ export class Acquisition {
     private readonly owner: Name,
     private readonly wait: number,
     private readonly signal: AbortSignal | undefined,
+    /** A message may still be about an earlier wait of an owner that the program named. */
+    private readonly isNamed: boolean,
   ) {
     this.#giveUpAt = now() + wait;
   }
@@ -138,9 +142,9 @@ export class Acquisition {
     return this.#confirm(token, sentAt);
   }
 
-  async #confirm(token: number, sentAt: number): Promise<Grant> {
+  async #confirm(token: number, sentAt: number, always = false): Promise<Grant> {
     const { lease } = this.terms;
-    if (now() - sentAt <= lease * LATE_PART) return { token, sentAt };
+    if (!always && now() - sentAt <= lease * LATE_PART) return { token, sentAt };
     const answer = await this.#send(this.terms.renew(this.owner, token, lease));
     if (Number(answer.reply) !== 1) {
       throw new NoReply("the lease ended before its grant was confirmed");
@@ -152,8 +156,11 @@ export class Acquisition {
     for (;;) {
       const { event, token, reason } = await this.mailbox.next(this.#patience(), this.signal);
       if (event === "subscribed") throw new NoReply("the connection of the channel was lost");
-      if (event === "granted" && token !== null) return this.#confirm(token, sentAt);
-      if (event === "timeout") return this.#askWhy();
+      if (event === "granted" && token !== null) {
+        return this.#confirm(token, sentAt, this.isNamed);
+      }
+      if (event === "timeout" && this.#left() <= EARLY_MS) return this.#askWhy();
+      if (event === "cancelled" && this.isNamed && (await this.#stillWaits())) continue;
       if (event === "cancelled" && reason === "deadlock") {
         throw new Deadlock("the wait would never end");
       }
@@ -161,6 +168,10 @@ export class Acquisition {
         throw new WaitEnded(`${event}: another request ended this wait`);
       }
     }
+  }
+
+  async #stillWaits(): Promise<boolean> {
+    return (await this.#send(this.terms.position(this.owner))).reply !== null;
   }
 
   /** Asks once more, without waiting: the message about a time-out names no holders. */

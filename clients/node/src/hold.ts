@@ -65,10 +65,13 @@ export class Hold implements AsyncDisposable {
   /** Renews the lease now; with `lease`, this is its length from now on. */
   async renew(lease?: number): Promise<void> {
     this.#state.check();
-    await renewOnce(this.#port, this.#state, lease).catch((error: unknown) => {
+    try {
+      await renewOnce(this.#port, this.#state, lease);
+    } catch (error) {
       throw translated(error);
-    });
-    this.#renewal.schedule();
+    } finally {
+      this.#renewal.schedule();
+    }
     this.#state.check();
   }
 

@@ -71,6 +71,11 @@ export class HoldState {
     this.#sentAt = sentAt;
   }
 
+  /** Takes note of a renewal whose outcome is not known. */
+  shorten(lease: number, begunAt: number): void {
+    if (begunAt + lease < this.deadline) this.extend(lease, begunAt);
+  }
+
   /** Takes note of a message on the channel. */
   readonly hear = (message: Message): void => {
     if (message.event === "lost" && message.token === this.token) {

@@ -72,7 +72,8 @@ async function take(port: Port, keys: Keys, options: LockOptions): Promise<Hold>
   const { owner = makeOwner(), wait = Infinity, signal } = options;
   signal?.throwIfAborted();
   const terms = new Terms(isName(keys) ? [keys] : keys, options);
-  const acquisition = new Acquisition(port, terms, owner, wait, signal);
+  const isNamed = options.owner !== undefined;
+  const acquisition = new Acquisition(port, terms, owner, wait, signal, isNamed);
   const { mailbox } = acquisition;
   const names = namesOf(terms, owner);
   port.channel.follow(names, mailbox.put);

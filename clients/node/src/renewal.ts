@@ -10,13 +10,17 @@ import { sleep } from "./waiting";
 const RENEW_PART = 2 / 3;
 const TIMER_MS_MAX = 3_600_000;
 
-/** Renews once. */
+/**
+ * Renews once. Until the reply tells, the lease ends at the earlier of both times: the server may
+ * have shortened it already.
+ */
 export async function renewOnce(
   port: Port,
   state: HoldState,
   lease = state.lease,
 ): Promise<void> {
   const command = state.terms.renew(state.owner, state.token, lease);
+  state.shorten(lease, now());
   const { reply, sentAt } = await port.ask(command, state.deadline - now());
   if (Number(reply) === 1) state.extend(lease, sentAt);
   else state.lose("the server does not know it any more");

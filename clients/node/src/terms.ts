@@ -91,6 +91,11 @@ export class Terms {
     return [...this.#aboutKeys("UNLOCK"), word(owner), ...words];
   }
 
+  /** POSITION in the queue of the first key; the reply is null without a place. */
+  position(owner: Name): Command {
+    return ["POSITION", word(this.keys[0]!), word(owner)];
+  }
+
   /** TRANSFER; the reply is the new token, or null. */
   transfer(owner: Name, token: number, newOwner: Name, lease: number): Command {
     const [key, ...others] = this.keys;

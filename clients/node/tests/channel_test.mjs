@@ -50,6 +50,25 @@ testEach("a lost hold is reported at once", async (own) => {
   assert.throws(() => hold.check(), /broken/);
 });
 
+testEach("messages about an earlier wait of the owner are not believed", async (own) => {
+  await own.ask("LOCK", "k", "other");
+  const waiting = createLock(await own.client())("k", { owner: "me", wait: 30_000 });
+  await until(() => own.isWaiting("k", "me"));
+  const [channel] = await own.ask("PUBSUB", "CHANNELS", "fairlock:*");
+  for (const [event, token] of [["cancelled", null], ["timeout", null], ["granted", 1]]) {
+    const message = { event, key: "k", owner: "me", token, reason: null };
+    await own.ask("PUBLISH", channel, JSON.stringify(message));
+  }
+  await until(async () => await own.commands("renew") === 1);
+  assert.equal(await own.commands("position"), 1);
+  await sleep(300);
+  assert.deepEqual(await own.waiters("k"), ["me"]);
+  await own.ask("UNLOCK", "k", "other");
+  const hold = await waiting;
+  assert.equal(await own.ask("CHECK", "k", hold.token), 1);
+  await hold.release();
+});
+
 testEach("the connection of the channel is closed", async (own) => {
   await own.ask("LOCK", "k", "other");
   const waiting = createLock(await own.client())("k", { owner: "me" });

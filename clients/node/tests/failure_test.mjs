@@ -97,6 +97,20 @@ testEach("a lease counts from the request, not from its reply", async (own) => {
   await hold.release();
 });
 
+testEach("a shorter lease counts even if the reply is lost", async (own) => {
+  const hold = await createLock(await own.client())("k", { lease: 60_000, renew: false });
+  own.server.process.kill("SIGSTOP");
+  try {
+    const renewal = assert.rejects(hold.renew(500));
+    await sleep(700);
+    assert.throws(() => hold.check(), LostHold);
+    await renewal;
+    assert.throws(() => hold.check(), LostHold);
+  } finally {
+    own.server.process.kill("SIGCONT");
+  }
+});
+
 testEach("a read time-out shorter than the wait keeps the place", async (own) => {
   await own.ask("LOCK", "k", "other");
   const lock = createLock(await own.client({ readTimeout: 200 }));

@@ -86,6 +86,23 @@ class ChannelTest < Case
     assert_empty waiters("k")
   end
 
+  def test_messages_about_an_earlier_wait_of_the_owner_are_not_believed
+    ask("LOCK", "k", "other")
+    waiting = in_thread { lock("k", owner: "me", wait: 30).acquire }
+    wait_until { waiters("k").any? }
+    { "cancelled" => nil, "timeout" => nil, "granted" => 1 }.each do |event, token|
+      ask("PUBLISH", @channel.name,
+          JSON.generate(event: event, key: "k", owner: "me", token: token, reason: nil))
+    end
+    wait_until { commands("renew") == 1 && commands("position") == 1 }
+    sleep 0.3
+    assert_equal ["me"], waiters("k")
+    ask("UNLOCK", "k", "other")
+    hold = result_of(waiting)
+    assert_equal 1, ask("CHECK", "k", hold.token)
+    hold.release
+  end
+
   def test_the_connection_of_the_channel_is_closed
     ask("LOCK", "k", "other")
     thread = in_thread { lock("k", owner: "me").acquire }

@@ -41,6 +41,18 @@ class RenewalTest < Case
     assert_empty lost
   end
 
+  def test_a_shorter_lease_counts_even_if_the_reply_is_lost
+    hold = Fairlock.lock(client(timeout: 0.5), "k", lease: 60, renew: false).acquire
+    Process.kill(:STOP, @server.process)
+    renewal = in_thread { hold.renew(lease: 0.2) }
+    sleep 0.4
+    assert_raises(Fairlock::LostHold) { hold.check }
+    assert_raises(Redis::TimeoutError, Fairlock::LostHold) { result_of(renewal) }
+    assert_raises(Fairlock::LostHold) { hold.check }
+  ensure
+    Process.kill(:CONT, @server.process)
+  end
+
   def test_a_failed_block_raises_its_own_error
     assert_raises(ZeroDivisionError) do
       Fairlock.lock(client, "k") do

@@ -18,7 +18,7 @@ class OwnServer
   STARTS_MAX = 5
   WAIT_SECONDS_MAX = 20
 
-  attr_reader :port
+  attr_reader :port, :process
 
   def self.free_port
     loop do

@@ -20,6 +20,8 @@ _log = logging.getLogger("fairlock")
 # reply was lost.
 _GRACE_SECONDS = 5.0
 _WAIT_SECONDS_MIN = 0.001
+# The server counts milliseconds, so its message may arrive earlier than the wait is over here.
+_EARLY_SECONDS = 0.005
 # A grant that arrives later than this part of the lease after its request is confirmed by RENEW,
 # from which the lease then counts: the time of the grant itself is not known here.
 _LATE_PART = 0.1
@@ -119,7 +121,7 @@ class Acquisition:
                 raise redis.ConnectionError("the connection of the channel was lost")
             if message.event == "granted" and message.token is not None:
                 return (yield from self._confirm(message.token, sent_at, self._is_named))
-            if message.event == "timeout" and self._left() == 0:
+            if message.event == "timeout" and self._is_wait_over():
                 return (yield from self._ask_why())
             if message.event == "cancelled" and (yield from self._still_waits()):
                 continue
@@ -127,6 +129,10 @@ class Acquisition:
                 raise Deadlock("the wait would never end")
             if message.event in ("cancelled", "superseded"):
                 raise WaitEnded(f"{message.event}: another request ended this wait")
+
+    def _is_wait_over(self) -> bool:
+        left = self._left()
+        return left is not None and left <= _EARLY_SECONDS
 
     def _still_waits(self) -> Flow[bool]:
         if not self._is_named:

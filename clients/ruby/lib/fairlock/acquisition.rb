@@ -16,14 +16,18 @@ module Fairlock
     # The server ends a wait itself. The client waits this much longer for a message about it.
     GRACE_SECONDS = 5
     WAIT_SECONDS_MIN = 0.001
+    # The server counts milliseconds, so its message may arrive earlier than the wait is over here.
+    EARLY_SECONDS = 0.005
     # A grant that arrives later than this part of the lease after its request is confirmed by
     # RENEW, from which the lease then counts: the time of the grant itself is not known here.
     LATE_PART = 0.1
     NO_EXPLANATION = Explanation.new(status: "denied", holders: []).freeze
-    private_constant :GRACE_SECONDS, :WAIT_SECONDS_MIN, :LATE_PART, :NO_EXPLANATION
+    private_constant :GRACE_SECONDS, :WAIT_SECONDS_MIN, :EARLY_SECONDS, :LATE_PART, :NO_EXPLANATION
 
-    # Without `explain`, a denial has no explanation, and costs no second request.
-    def initialize(port, terms, owner, wait, channel: nil, mailbox: nil, explain: true)
+    # Without `explain`, a denial has no explanation, and costs no second request. `is_named`: the
+    # program named the owner, so a message may still be about an earlier wait.
+    def initialize(port, terms, owner, wait, channel: nil, mailbox: nil, explain: true,
+                   is_named: false)
       @port = port
       @terms = terms
       @owner = owner
@@ -33,6 +37,7 @@ module Fairlock
       @channel = channel unless wait && wait <= 0
       @mailbox = mailbox
       @explain = explain
+      @is_named = is_named
       @attempts = 0
     end
 
@@ -92,9 +97,10 @@ module Fairlock
       raise Denied, explanation
     end
 
-    def confirm(token, sent_at)
+    def confirm(token, sent_at, always: false)
       lease = @terms.lease
-      return Grant.new(token, sent_at) if lease.nil? || Fairlock.now - sent_at <= lease * LATE_PART
+      is_late = lease && Fairlock.now - sent_at > lease * LATE_PART
+      return Grant.new(token, sent_at) unless always || is_late
 
       answer = @port.ask(@terms.renew(@owner, token, lease))
       return Grant.new(token, answer.sent_at) if answer.reply == 1
@@ -107,15 +113,28 @@ module Fairlock
         message = @mailbox.take(@give_up_at && (@give_up_at + GRACE_SECONDS))
         raise ::Redis::TimeoutError, "no message about the end of the wait" if message.nil?
 
-        case message.event
-        when "granted" then return confirm(message.token, sent_at)
-        when "timeout" then return ask_why
-        when "subscribed"
+        if message.event == "subscribed"
           raise ::Redis::ConnectionError, "the connection of the channel was lost"
-        when "cancelled", "superseded" then raise ended(message)
         end
+
+        grant = outcome(message, sent_at)
+        return grant if grant
       end
     end
+
+    # Returns nil if the message is not about the end of this wait.
+    def outcome(message, sent_at)
+      case message.event
+      when "granted" then confirm(message.token, sent_at, always: @is_named)
+      when "timeout" then ask_why if wait_over?
+      when "cancelled" then raise ended(message) unless @is_named && still_waits?
+      when "superseded" then raise ended(message)
+      end
+    end
+
+    def wait_over? = !@give_up_at.nil? && Fairlock.now >= @give_up_at - EARLY_SECONDS
+
+    def still_waits? = !@port.ask(["POSITION", @terms.keys.first, @owner]).reply.nil?
 
     def ended(message)
       return Deadlock.new("the wait would never end") if message.reason == "deadlock"

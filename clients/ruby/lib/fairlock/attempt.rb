@@ -26,6 +26,7 @@ module Fairlock
       @owner = owner
       @wait = wait
       @explain = explain
+      @is_named = !lock.owner.nil?
     end
 
     def take
@@ -75,7 +76,7 @@ module Fairlock
         @channel.follow(@terms, @owner, @mailbox.method(:put))
       end
       Acquisition.new(@port, @terms, @owner, @wait, channel: @channel&.name, mailbox: @mailbox,
-                                                    explain: @explain).run
+                                                    explain: @explain, is_named: @is_named).run
     end
 
     # The release uses another connection than the interrupted request, and may overtake it. So it

@@ -47,8 +47,11 @@ module Fairlock
     # Renews the lease now; with `lease`, this is its length from now on.
     def renew(lease: nil)
       check
-      ask_renewal(lease || @state.lease)
-      watch if @renew || @on_lost
+      begin
+        ask_renewal(lease || @state.lease)
+      ensure # a renewal without a reply may have shortened the lease
+        watch if @renew || @on_lost
+      end
       check
     rescue *Failures::ALL => error
       raise Failures.translated(error)
@@ -114,7 +117,9 @@ module Fairlock
       @renewals.watch(self, @renew ? @state.renew_at : deadline)
     end
 
+    # Until the reply tells, the lease ends at the earlier of both times.
     def ask_renewal(lease)
+      @state.shorten(lease, Fairlock.now)
       answer = @port.ask(@state.terms.renew(owner, @state.token, lease))
       if answer.reply != 1
         @state.lose("the server does not know it any more")

@@ -11,20 +11,26 @@ module Fairlock
     RENEW_PART = 2 / 3.0
     private_constant :RENEW_PART
 
-    attr_reader :terms, :owner, :token, :lease
+    attr_reader :terms, :owner, :token
 
     def initialize(terms, owner, grant)
       @terms = terms
       @owner = owner
       @token = grant.token
-      @lease = terms.lease
-      @sent_at = grant.sent_at
+      # When the request was sent from which the lease counts, and its length: one variable, because
+      # threads must see both or neither.
+      @span = [grant.sent_at, terms.lease].freeze
       @process = Process.pid
     end
 
     # The lease ends no earlier than this, because it counts from a time after `sent_at`.
-    def deadline = @sent_at + @lease
-    def renew_at = @sent_at + (@lease * RENEW_PART)
+    def deadline = @span.sum
+    def lease = @span.last
+
+    def renew_at
+      sent_at, lease = @span
+      sent_at + (lease * RENEW_PART)
+    end
 
     # False in a child that was forked while the parent held the lock.
     def of_this_process? = Process.pid == @process
@@ -34,9 +40,11 @@ module Fairlock
     # There is nothing left to release.
     def released? = @is_released
 
-    def renewed(lease, sent_at)
-      @sent_at = sent_at
-      @lease = lease
+    def renewed(lease, sent_at) = @span = [sent_at, lease].freeze
+
+    # Takes note of a renewal whose outcome is not known: the server may have shortened the lease.
+    def shorten(lease, begun_at)
+      renewed(lease, begun_at) if begun_at + lease < deadline
     end
 
     def end_by_owner = @is_over = true
@@ -46,7 +54,7 @@ module Fairlock
     def lost
       return @lost if @lost || over? || Fairlock.now < deadline
 
-      @lost = "its lease of #{format('%g', @lease)} s ended before it was renewed"
+      @lost = "its lease of #{format('%g', lease)} s ended before it was renewed"
     end
 
     # Records the end of the hold, unless its owner ends it.

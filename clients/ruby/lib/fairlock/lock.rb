@@ -13,7 +13,7 @@ module Fairlock
     private_constant :UNTIL_BLOCKING, :AT_ONCE, :NEVER
 
     # What the lock was made with. For Attempt.
-    attr_reader :redis, :terms, :channel, :renew, :on_lost
+    attr_reader :redis, :terms, :owner, :channel, :renew, :on_lost
 
     def initialize(redis, terms, wait: nil, owner: nil, channel: nil, renew: true, on_lost: nil)
       @redis = redis
