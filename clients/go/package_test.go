@@ -90,6 +90,7 @@ func (b *bench) run(program string, arguments ...string) string {
 }
 
 func TestProgramInAWorkspaceOfDebian(t *testing.T) {
+	skipIfShort(t)
 	b := newBench(t)
 	folder, environment := workspace(t)
 	source := filepath.Join(folder, "src", "shop")
@@ -103,6 +104,7 @@ func TestProgramInAWorkspaceOfDebian(t *testing.T) {
 }
 
 func TestProgramWithModules(t *testing.T) {
+	skipIfShort(t)
 	b := newBench(t)
 	folder := t.TempDir()
 	copyPackage(t, ".", filepath.Join(folder, "clients", "go"))
@@ -123,6 +125,7 @@ func TestProgramWithModules(t *testing.T) {
 }
 
 func TestFormatAndVet(t *testing.T) {
+	skipIfShort(t)
 	t.Parallel()
 	output, err := exec.Command("gofmt", "-l", ".").CombinedOutput()
 	if err != nil || len(output) > 0 {

@@ -60,6 +60,7 @@ func main() {
 `
 
 func TestExamplesOfTheReadme(t *testing.T) {
+	skipIfShort(t)
 	t.Parallel()
 	certificate, key := writeCertificate(t)
 	port := fmt.Sprint(freePort(t))

@@ -46,6 +46,13 @@ func benchOn(t *testing.T, s *server) *bench {
 	return b
 }
 
+// skipIfShort is for tests that build programs, which the race detector does not see.
+func skipIfShort(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds a program")
+	}
+}
+
 func (b *bench) client() *redis.Client { return b.clientWith(redis.Options{}) }
 
 func (b *bench) clientWith(options redis.Options) *redis.Client {
