@@ -13,7 +13,7 @@ import { createLock, FairlockError } from "../build/index.mjs";
 // node-redis writes to it when no Sentinel can be reached.
 console.log = console.error;
 
-const RATE_SLICES = 20;
+const RATE_SLICES = 75;
 
 const url = process.env.FAIRLOCK_URL;
 const readTimeout = 1000 * Number(process.env.FAIRLOCK_READ_TIMEOUT ?? 5);

@@ -10,7 +10,7 @@ import fairlock
 
 OPTIONS = ("lease", "wait", "renew", "owner", "shared", "limit", "min_hold", "keep", "label",
            "meta")
-RATE_SLICES = 20
+RATE_SLICES = 75
 _writing = threading.Lock()
 
 

@@ -14,7 +14,7 @@ class Driver
   OPTIONS = %i[lease wait renew owner shared limit min_hold keep label meta].freeze
   NAMES = { Fairlock::LostHold => "LostHold", Fairlock::WaitEnded => "WaitEnded",
             Fairlock::Deadlock => "Deadlock", Fairlock::NotFairlock => "NotFairlock" }.freeze
-  RATE_SLICES = 20
+  RATE_SLICES = 75
 
   # What `cancel` raises in the thread of an acquisition.
   class Cancelled < StandardError; end

@@ -15,9 +15,9 @@ class Language:
     name: str
     command: tuple
     # Locks per second, compared with the same loop of raw commands. What a library adds weighs most
-    # there: the server answers in less time than an interpreter needs for a command. Measured on a
-    # quiet machine: 0.2 with node-redis to 0.5.
-    ratio_min: float = 0.15
+    # there: the server answers in less time than an interpreter needs for a command.
+    # docs/CLIENTS.md has what was measured.
+    ratio_min: float = 0.5
 
     def __str__(self):
         return self.name

@@ -11,7 +11,7 @@ import (
 	"gopkg.in/redis.v5"
 )
 
-const rateSlices = 20
+const rateSlices = 75
 
 // tally is shared by the workers of one operation. Only the lock of the server keeps the order of
 // the tokens; the mutex protects the memory.
