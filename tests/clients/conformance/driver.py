@@ -5,8 +5,10 @@ import os
 import signal
 import subprocess
 import threading
+import time
 
 EXIT_SECONDS_MAX = 5
+STOP_SECONDS_MAX = 5
 
 
 class Ended(Exception):
@@ -62,7 +64,13 @@ class Driver:
         return self.log.read_text(errors="replace")[-2000:]
 
     def stop(self):
+        """Returns when all its threads have stopped: one that still runs may act on a reply."""
         self.process.send_signal(signal.SIGSTOP)
+        end = time.monotonic() + STOP_SECONDS_MAX
+        while os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOHANG) is None:
+            if time.monotonic() > end:
+                raise Ended(f"the driver for {self.language} does not stop")
+            time.sleep(0.001)
 
     def resume(self):
         self.process.send_signal(signal.SIGCONT)
