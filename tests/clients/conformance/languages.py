@@ -33,7 +33,7 @@ _DRIVERS = {
     "ruby": ("clients/ruby/tests/conformance_driver.rb", ("/usr/bin/ruby",), ()),
 }
 # {name: the driver, a program that the build puts beside fairlockd}
-_BUILT = {"go": "go_conformance_driver"}
+_BUILT = {"cpp": "cpp_conformance_driver", "go": "go_conformance_driver"}
 
 
 def existing():
