@@ -92,7 +92,7 @@ LARGE_CLASSES = {
     "HoldState": (16, 11, "what is known about a hold, and what may change it"),
     "HttpConnection": (12, 17, "the request that is read and the answer that is written"),
     "Journal": (15, 31, "the batch being filled, the one being written, the snapshot and the log"),
-    "Link": (5, 18, "connects, logs in, asks and reconnects: one state after another"),
+    "Link": (4, 18, "connects, logs in, asks and reconnects: one state after another"),
     "Standby": (12, 14, "one thread that waits, and what others tell it and ask it meanwhile"),
     "StateLog": (14, 24, "the order of a turn: what is decided, handed over, complete, told"),
     "Leadership": (16, 10, "one function for each event that a standby or leader learns of"),

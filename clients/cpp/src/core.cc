@@ -200,10 +200,10 @@ awaitable<Core::Grant> Core::AskOnce(const Terms& terms, Patience patience, bool
   waiting->messages.clear();
   // With NOTIFY, the server would let a request without WAIT wait.
   const auto command = terms.Lock(patience.Left(), waits ? link_.channel() : "");
-  const auto limit = std::max(patience.Left().value_or(kForever), link_.reply_timeout());
-  co_await link_.AwaitConnection(limit);
+  // An attempt to connect ends by itself. Even a request that does not wait is allowed one.
+  co_await link_.AwaitConnection(kForever);
   waiting->has_asked = true;
-  const auto answer = co_await link_.Ask(command, limit);
+  const auto answer = co_await link_.Ask(command, kForever);
   if (waiting->is_cancelled) std::rethrow_exception(Cancelled());
   auto explanation = ParseExplanation(answer.reply);
   if (explanation.status == "queued" && waits) {

@@ -74,7 +74,6 @@ class Link {
   void SetListening(bool is_listening);
 
   [[nodiscard]] const std::string& channel() const { return channel_; }
-  [[nodiscard]] Duration reply_timeout() const { return settings_.reply_timeout; }
 
  private:
   using StreamPtr = std::shared_ptr<Stream>;

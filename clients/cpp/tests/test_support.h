@@ -1,0 +1,114 @@
+// What the tests of the library share. Each test has its own key on one server.
+#pragma once
+
+#include <fairlock/client.h>
+#include <gtest/gtest.h>
+#include <hiredis/hiredis.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace fairlock::client {
+
+using namespace std::chrono_literals;
+
+inline std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : value;
+}
+
+inline std::string Address() { return "127.0.0.1:" + Environment("FAIRLOCK_PORT"); }
+
+inline Settings Here() { return {.addresses = {Address()}}; }
+
+inline bool Becomes(const std::function<bool()>& condition, Duration within = 20s) {
+  const auto give_up = std::chrono::steady_clock::now() + within;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > give_up) return false;
+    std::this_thread::sleep_for(5ms);
+  }
+  return true;
+}
+
+// The locks as another client sees them.
+class Outside {
+ public:
+  Outside() : context_(redisConnect("127.0.0.1", std::stoi(Environment("FAIRLOCK_PORT")))) {}
+  Outside(const Outside&) = delete;
+  Outside& operator=(const Outside&) = delete;
+  ~Outside() { redisFree(context_); }
+
+  // An integer, or the number of elements, or -1 for nil.
+  long long Ask(const std::vector<std::string>& words) {
+    auto* reply = Send(words);
+    const long long number = reply->type == REDIS_REPLY_INTEGER ? reply->integer
+                             : reply->type == REDIS_REPLY_ARRAY
+                                 ? static_cast<long long>(reply->elements)
+                                 : -1;
+    freeReplyObject(reply);
+    return number;
+  }
+
+  std::string Text(const std::vector<std::string>& words) {
+    auto* reply = Send(words);
+    std::string text = reply->str == nullptr ? "" : std::string(reply->str, reply->len);
+    freeReplyObject(reply);
+    return text;
+  }
+
+  long long Holders(const std::string& key) { return Ask({"LOCKED", key}); }
+  long long Waiters(const std::string& key) { return Ask({"QUEUE", key}); }
+
+  // How often the server has executed a command.
+  int Calls(const std::string& command) {
+    const std::string statistics = Text({"INFO", "commandstats"});
+    const std::string words = "cmdstat_" + command + ":calls=";
+    const auto found = statistics.find(words);
+    return found == std::string::npos ? 0 : std::stoi(statistics.substr(found + words.size()));
+  }
+
+ private:
+  redisReply* Send(const std::vector<std::string>& words) {
+    std::vector<const char*> texts;
+    std::vector<std::size_t> sizes;
+    for (const auto& word : words) {
+      texts.push_back(word.data());
+      sizes.push_back(word.size());
+    }
+    auto* reply = static_cast<redisReply*>(
+        redisCommandArgv(context_, static_cast<int>(words.size()), texts.data(), sizes.data()));
+    if (reply == nullptr) throw std::runtime_error(context_->errstr);
+    return reply;
+  }
+
+  redisContext* context_;
+};
+
+// Each test has its own key.
+class ClientTest : public testing::Test {
+ protected:
+  const std::string key = testing::UnitTest::GetInstance()->current_test_info()->name();
+  Outside outside;
+  Client client{Here()};
+};
+
+// Stops a process for as long as it lives.
+class Stopped {
+ public:
+  Stopped() { kill(process_, SIGSTOP); }
+  Stopped(const Stopped&) = delete;
+  Stopped& operator=(const Stopped&) = delete;
+  ~Stopped() { kill(process_, SIGCONT); }
+
+ private:
+  pid_t process_ = std::stoi(Environment("FAIRLOCK_PID"));
+};
+
+}  // namespace fairlock::client
