@@ -154,6 +154,7 @@ TEST_F(FailureTest, SilentServerIsGivenUpAndAskedAgain) {
 TEST_F(FailureTest, CancelledWaitDoesNotWaitForASilentServer) {
   client.lock(key).release();  // connects
   const auto before = outside.Calls("unlock");
+  const auto connections = outside.Connections();
   {
     const Stopped server;
     CancellableLock lock(client, key, {});
@@ -163,7 +164,8 @@ TEST_F(FailureTest, CancelledWaitDoesNotWaitForASilentServer) {
   // The server executes the request now, and then the release.
   EXPECT_TRUE(Becomes([&] { return outside.Calls("unlock") == before + 1; }));
   EXPECT_EQ(outside.Holders(key), 0);
-  EXPECT_NO_THROW(client.lock(key).check());  // over the same connection
+  EXPECT_NO_THROW(client.lock(key).check());
+  EXPECT_EQ(outside.Connections(), connections);  // others use the same one
 }
 
 TEST_F(FailureTest, OwnerMayAskAgainAfterACancelledWait) {
@@ -189,7 +191,7 @@ struct ProbingSlot {
   void clear() {}
   template <typename Handler>
   void assign(Handler) {
-    *has_begun = Becomes([this] { return outside->Holders(key) == 1; }, 300ms);
+    *has_begun = Becomes([this] { return outside->Holders(key) == 1; }, 1s);
   }
 
   Outside* outside;
@@ -200,17 +202,18 @@ struct ProbingSlot {
 struct ProbingHandler {
   using cancellation_slot_type = ProbingSlot;
   [[nodiscard]] ProbingSlot get_cancellation_slot() const { return slot; }
-  void operator()(const std::exception_ptr&, Hold) { done->set_value(); }
+  void operator()(const std::exception_ptr&, Hold hold) { done->set_value(std::move(hold)); }
 
   ProbingSlot slot;
-  std::promise<void>* done;
+  std::promise<Hold>* done;
 };
 
 TEST_F(FailureTest, CancellationSlotIsAssignedBeforeTheOperationBegins) {
+  client.lock(key).release();  // connects
   bool has_begun = false;
-  std::promise<void> done;
+  std::promise<Hold> done;
   client.lock(key, {}, ProbingHandler{{&outside, key, &has_begun}, &done});
-  done.get_future().get();
+  const auto hold = done.get_future().get();
   EXPECT_FALSE(has_begun);
 }
 

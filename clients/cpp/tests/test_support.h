@@ -66,15 +66,19 @@ class Outside {
   long long Holders(const std::string& key) { return Ask({"LOCKED", key}); }
   long long Waiters(const std::string& key) { return Ask({"QUEUE", key}); }
 
-  // How often the server has executed a command.
+  // How often the server has executed a command, and how many connections it has accepted.
   int Calls(const std::string& command) {
-    const std::string statistics = Text({"INFO", "commandstats"});
-    const std::string words = "cmdstat_" + command + ":calls=";
+    return Statistic("commandstats", "cmdstat_" + command + ":calls=");
+  }
+  int Connections() { return Statistic("stats", "total_connections_received:"); }
+
+ private:
+  int Statistic(const std::string& section, const std::string& words) {
+    const std::string statistics = Text({"INFO", section});
     const auto found = statistics.find(words);
     return found == std::string::npos ? 0 : std::stoi(statistics.substr(found + words.size()));
   }
 
- private:
   redisReply* Send(const std::vector<std::string>& words) {
     std::vector<const char*> texts;
     std::vector<std::size_t> sizes;
