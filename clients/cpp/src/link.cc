@@ -119,7 +119,8 @@ awaitable<Answer> Link::Ask(Command command, Duration limit) {
 void Link::Throw(const std::string& text) {
   if (IsTemporary(text)) {
     const auto error = std::make_exception_ptr(Temporary(text));
-    if (Places().size() > 1) Drop(error);
+    // Another address may serve, or a Sentinel may name another leader.
+    if (Places().size() > 1 || !settings_.sentinels.empty()) Drop(error);
     std::rethrow_exception(error);
   }
   if (StartsWith(text, "DEADLOCK ")) throw Deadlock(text.substr(9));

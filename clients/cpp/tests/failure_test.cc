@@ -168,21 +168,23 @@ TEST_F(FailureTest, CancelledWaitDoesNotWaitForASilentServer) {
   EXPECT_EQ(outside.Connections(), connections);  // others use the same one
 }
 
+// The release of the first wait, which is repeated, must not release the second one's lock.
 TEST_F(FailureTest, OwnerMayAskAgainAfterACancelledWait) {
-  client.lock(key).release();  // connects
-  std::optional<CancellableLock> lock;
+  Client impatient({.addresses = {Address()}, .reply_timeout = 100ms});
+  impatient.lock(key).release();  // connects
   std::future<Hold> again;
   {
     const Stopped server;
-    lock.emplace(client, key, LockOptions{.owner = "one"});
-    std::this_thread::sleep_for(100ms);
-    lock->Cancel();
-    again = client.lock(key, {.owner = "one"}, asio::use_future);
+    CancellableLock lock(impatient, key, {.owner = "one"});
+    std::this_thread::sleep_for(300ms);
+    lock.Cancel();
+    again = impatient.lock(key, {.owner = "one"}, asio::use_future);
+    std::this_thread::sleep_for(500ms);
   }
-  auto hold = again.get();
-  std::this_thread::sleep_for(300ms);
+  const auto hold = again.get();
+  std::this_thread::sleep_for(1500ms);
   EXPECT_NO_THROW(hold.check());
-  EXPECT_TRUE(hold.release());
+  EXPECT_EQ(outside.Holders(key), 1);
 }
 
 // Notes whether the operation has begun when the slot is assigned.
