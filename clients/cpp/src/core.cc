@@ -134,11 +134,14 @@ awaitable<Hold> Core::Acquire(Terms terms, bool is_try, WaitingPtr waiting) {
   const auto wait = is_try ? std::optional(0ms) : terms.options.wait;
   Patience patience;
   if (wait) patience.end = BootClock::now() + *wait;
-  const auto listener = std::make_shared<const Listener>([waiting](const Message& message) {
-    waiting->messages.push_back(message);
-    waiting->wake.cancel();
-  });
-  Follow(terms, listener);
+  const auto hear = [weak = std::weak_ptr(waiting)](const Message& message) {
+    const auto its = weak.lock();
+    if (!its) return;
+    its->messages.push_back(message);
+    its->wake.cancel();
+  };
+  waiting->listener = std::make_shared<const Listener>(hear);
+  Follow(terms, waiting->listener);
   Grant grant;
   std::exception_ptr error;
   bool is_unreachable = false;
@@ -154,18 +157,18 @@ awaitable<Hold> Core::Acquire(Terms terms, bool is_try, WaitingPtr waiting) {
     error = std::current_exception();
   }
   if (error != nullptr) {
-    co_await Leave(terms, waiting, listener, is_unreachable);
+    co_await Leave(terms, waiting, is_unreachable);
     std::rethrow_exception(error);
   }
   auto state = std::make_shared<HoldState>(weak_from_this(), terms, grant.token, grant.sent_at);
-  const auto hear = std::make_shared<const Listener>([state](const Message& message) {
+  const auto listener = std::make_shared<const Listener>([state](const Message& message) {
     if (message.event != "lost" || message.token != state->token) return;
     state->Lose("the server reported: " + message.reason);
     state->EndPause();
   });
-  for (const auto& message : waiting->messages) (*hear)(message);
-  Follow(terms, hear);
-  asio::co_spawn(io_, Watch(state, hear), asio::detached);
+  for (const auto& message : waiting->messages) (*listener)(message);
+  Follow(terms, listener);
+  asio::co_spawn(io_, Watch(state, listener), asio::detached);
   co_return Hold(state);
 }
 
@@ -196,13 +199,16 @@ awaitable<void> Core::Pause(WaitingPtr waiting, Duration time) {
 
 awaitable<Core::Grant> Core::AskOnce(const Terms& terms, Patience patience, bool waits,
                                      WaitingPtr waiting) {
-  // A message about an earlier request must not be taken for the answer to this one.
-  waiting->messages.clear();
   // With NOTIFY, the server would let a request without WAIT wait.
   const auto command = terms.Lock(patience.Left(), waits ? link_.channel() : "");
   // An attempt to connect ends by itself. Even a request that does not wait is allowed one.
   co_await link_.AwaitConnection(kForever);
+  if (!IsFollowing(terms, waiting->listener)) {
+    throw WaitEnded("superseded: a newer request of the same owner ended this wait");
+  }
   waiting->has_asked = true;
+  // A message about an earlier request must not be taken for the answer to this one.
+  waiting->messages.clear();
   const auto answer = co_await link_.Ask(command, kForever);
   if (waiting->is_cancelled) std::rethrow_exception(Cancelled());
   auto explanation = ParseExplanation(answer.reply);
@@ -261,16 +267,16 @@ awaitable<Core::Grant> Core::AskWhy(const Terms& terms) {
 }
 
 // Ends a wait that failed. The caller is kept waiting only for a moment.
-awaitable<void> Core::Leave(const Terms& terms, WaitingPtr waiting, ListenerPtr listener,
-                            bool is_last_try) {
+awaitable<void> Core::Leave(const Terms& terms, WaitingPtr waiting, bool is_last_try) {
   if (!waiting->has_asked) {
-    Unfollow(terms, listener);
+    Unfollow(terms, waiting->listener);
     co_return;
   }
   const auto end = std::make_shared<asio::steady_timer>(io_, kCancelTime);
-  Start<bool>(Abandon(terms, listener, is_last_try), [end](const std::exception_ptr&, bool) {
-    end->expires_at(asio::steady_timer::time_point::min());
-  });
+  Start<bool>(Abandon(terms, waiting->listener, is_last_try),
+              [end](const std::exception_ptr&, bool) {
+                end->expires_at(asio::steady_timer::time_point::min());
+              });
   co_await end->async_wait(kQuietly);
 }
 

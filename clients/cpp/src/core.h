@@ -59,6 +59,10 @@ class HoldState {
   Time sent_at_;
 };
 
+// Receives the messages about one key and owner, for a wait or for the hold that the wait became.
+using Listener = std::function<void(const Message&)>;
+using ListenerPtr = std::shared_ptr<const Listener>;
+
 // An acquisition. Loop-confined.
 struct Waiting {
   explicit Waiting(boost::asio::io_context& io) : wake(io) {}
@@ -66,6 +70,7 @@ struct Waiting {
   void Cancel();
 
   boost::asio::steady_timer wake;
+  ListenerPtr listener;
   std::deque<Message> messages;
   bool is_cancelled = false;
   bool has_asked = false;                   // the server may know of it
@@ -88,9 +93,6 @@ class Core : public std::enable_shared_from_this<Core> {
 
  private:
   using Name = std::pair<std::string, std::string>;  // key and owner
-  using Listener = std::function<void(const Message&)>;
-  // Receives the messages about one key and owner, for a wait or for the hold that the wait became.
-  using ListenerPtr = std::shared_ptr<const Listener>;
   using StatePtr = std::shared_ptr<HoldState>;
   using WaitingPtr = std::shared_ptr<Waiting>;
   template <typename Result>
@@ -117,7 +119,7 @@ class Core : public std::enable_shared_from_this<Core> {
   Flow<Grant> Listen(const Terms& terms, Patience patience, Time sent_at, WaitingPtr waiting);
   Flow<Grant> Confirm(const Terms& terms, std::int64_t token, Time sent_at);
   Flow<Grant> AskWhy(const Terms& terms);
-  Flow<void> Leave(const Terms& terms, WaitingPtr waiting, ListenerPtr listener, bool is_last_try);
+  Flow<void> Leave(const Terms& terms, WaitingPtr waiting, bool is_last_try);
   Flow<bool> Abandon(Terms terms, ListenerPtr listener, bool is_last_try);
   Flow<void> Pause(WaitingPtr waiting, Duration time);
 

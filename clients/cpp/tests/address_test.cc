@@ -12,8 +12,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/system/system_error.hpp>
-#include <condition_variable>
-#include <mutex>
+#include <future>
 #include <string>
 #include <thread>
 
@@ -162,6 +161,17 @@ TEST_F(AddressTest, SilentServerIsGivenUpForTheNextOne) {
   const SilentServer silent;
   Client other({.addresses = {silent.address(), Address()}, .reply_timeout = 200ms});
   EXPECT_TRUE(other.try_lock(key).has_value());
+}
+
+TEST_F(AddressTest, NewerWaitOfAnOwnerEndsTheOlderOneBeforeEitherIsConnected) {
+  const SilentServer silent;
+  const auto other = client.lock(key);
+  Client late({.addresses = {silent.address(), Address()}, .reply_timeout = 300ms});
+  auto older = late.lock(key, {.wait = 20s, .owner = "me"}, asio::use_future);
+  auto newer = late.lock(key, {.wait = 20s, .owner = "me"}, asio::use_future);
+  ASSERT_EQ(older.wait_for(10s), std::future_status::ready);
+  EXPECT_THROW(older.get(), WaitEnded);
+  EXPECT_TRUE(Becomes([&] { return outside.Waiters(key) == 1; }));
 }
 
 TEST_F(AddressTest, FileThatCannotBeUsedIsNamed) {
