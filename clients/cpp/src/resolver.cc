@@ -90,10 +90,11 @@ asio::awaitable<Endpoints> Resolver::Resolve(std::string host, std::string port,
   }
   if (LookUp(host, port, AI_NUMERICHOST, endpoints) == 0) co_return endpoints;
   const auto name = std::make_pair(host, port);
-  auto& slot = lookups_[name];
+  const auto found = lookups_.find(name);
   // The result of a lookup for which nobody waited until its end may be old.
-  if (!slot || IsOver(slot)) slot = Start(host, port);
-  const LookupPtr lookup = slot;
+  const bool is_new = found == lookups_.end() || IsOver(found->second);
+  const LookupPtr lookup = is_new ? Start(host, port) : found->second;
+  lookups_[name] = lookup;
   const auto end = std::chrono::steady_clock::now() + limit;
   while (!IsOver(lookup)) {
     if (std::chrono::steady_clock::now() >= end) {

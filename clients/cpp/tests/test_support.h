@@ -9,6 +9,8 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -103,15 +105,31 @@ class ClientTest : public testing::Test {
   Client client{Here()};
 };
 
-// Stops a process for as long as it lives.
+// Stops the server for as long as it lives.
 class Stopped {
  public:
-  Stopped() { kill(process_, SIGSTOP); }
+  Stopped() {
+    kill(process_, SIGSTOP);
+    // The threads stop one after another, a while after the signal.
+    EXPECT_TRUE(Becomes([this] { return HasStopped(); }));
+  }
   Stopped(const Stopped&) = delete;
   Stopped& operator=(const Stopped&) = delete;
   ~Stopped() { kill(process_, SIGCONT); }
 
  private:
+  [[nodiscard]] bool HasStopped() const {
+    const std::filesystem::path tasks = "/proc/" + std::to_string(process_) + "/task";
+    for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+      std::ifstream file(task.path() / "stat");
+      std::string stat;
+      std::getline(file, stat);
+      // PID (NAME) STATE ...
+      if (stat.find(") T ") == std::string::npos) return false;
+    }
+    return true;
+  }
+
   pid_t process_ = std::stoi(Environment("FAIRLOCK_PID"));
 };
 
