@@ -119,7 +119,7 @@ TEST_F(FailureTest, LeaseCountsFromTheRequest) {
   {
     const Stopped server;
     wait = client.lock(key, {.lease = 40s, .renew = false}, asio::use_future);
-    std::this_thread::sleep_for(1s);
+    std::this_thread::sleep_for(2s);  // the request is sent in the first half
   }
   const auto remaining = wait.get().remaining();
   EXPECT_LE(remaining, 39s);
