@@ -29,6 +29,7 @@ CLIENTS = {
     "node-redis RESP3": ([os.environ["NODE"], "node/follow_leader_node_redis.js"], {"RESP": "3"}),
     "redis gem": ([os.environ["RUBY"], "ruby/follow_leader.rb"], {}),
     "go-redis": ([os.environ["GO_FOLLOWER"]], {}),
+    "clients/cpp": ([os.environ["CPP_FOLLOWER"]], {}),
 }
 # These clients cannot log in to a Sentinel.
 WITHOUT_SENTINEL_PASSWORD = {"go-redis"}
@@ -102,10 +103,19 @@ class Fleet:
 
     def lead(self, name):
         """Makes that node the leader. The deposed leader is told last: it then closes its
-        connections, and by that time no Sentinel sends the clients back to it."""
+        connections, and by that time no Sentinel sends the clients back to it.
+
+        The leader holds the key "leader", for clients that cannot ask it for its name."""
         for node in sorted(NAMES, key=lambda node: node == self.leader):
             self.tell(node, name)
+            if node == name:
+                self.take_leader_key(name)
         self.leader = name
+
+    def take_leader_key(self, name):
+        with redis.Redis("127.0.0.1", self.port_of(name),
+                         password=self.password or None) as node:
+            node.execute_command("LOCK", "leader", name, "PX", 600_000)
 
     def sentinels(self):
         return [("127.0.0.1", sentinel) for _, sentinel in self.ports.values()]

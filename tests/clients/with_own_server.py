@@ -1,4 +1,4 @@
-"""Runs a program with its own fairlockd, which listens on FAIRLOCK_PORT.
+"""Runs a program with its own fairlockd, which listens on FAIRLOCK_PORT and FAIRLOCK_SOCKET.
 
     with_own_server.py [--redis] [--tls] PROGRAM [ARGUMENT...]
 
@@ -38,6 +38,7 @@ def main(arguments):
         options, of_tls = tls(servers) if "--tls" in wishes else ([], {})
         server = servers.enter_context(Server(*options))
         environment = {**os.environ, "FAIRLOCK_PORT": str(server.port),
+                       "FAIRLOCK_SOCKET": str(server.unix_socket),
                        "FAIRLOCK_PID": str(server.process.pid), **of_tls}
         if "--redis" in wishes:
             redis = servers.enter_context(Redis())

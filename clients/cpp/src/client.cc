@@ -130,7 +130,8 @@ Hold::Hold(std::shared_ptr<HoldState> state) : state_(std::move(state)) {}
 Hold::Hold(Hold&& other) noexcept = default;
 
 Hold& Hold::operator=(Hold&& other) noexcept {
-  std::swap(state_, other.state_);
+  Hold old(std::move(other));
+  std::swap(state_, old.state_);
   return *this;
 }
 
@@ -146,8 +147,15 @@ Hold::~Hold() {
   }
 }
 
-const std::vector<std::string>& Hold::keys() const { return state_->terms.keys; }
-const std::string& Hold::owner() const { return state_->terms.owner; }
+const std::vector<std::string>& Hold::keys() const {
+  static const std::vector<std::string> none;
+  return state_ ? state_->terms.keys : none;
+}
+
+const std::string& Hold::owner() const {
+  static const std::string none;
+  return state_ ? state_->terms.owner : none;
+}
 
 std::int64_t Hold::token() const {
   check();
@@ -177,26 +185,23 @@ std::int64_t Hold::transfer(const std::string& new_owner) {
       [&](Done<std::int64_t> done) { StartTransfer(state_, new_owner, std::move(done)); });
 }
 
-Cancel Hold::StartRenew(const State& state, std::optional<Duration> lease, Done<bool> done) {
+void Hold::StartRenew(const State& state, std::optional<Duration> lease, Done<bool> done) {
   if (const auto core = CoreOf(state, done)) core->Renew(state, lease, std::move(done));
-  return [] {};
 }
 
-Cancel Hold::StartRelease(const State& state, Done<bool> done) {
+void Hold::StartRelease(const State& state, Done<bool> done) {
   const auto core = state && state->IsOfThisProcess() ? state->core.lock() : nullptr;
   if (core) {
     core->Release(state, std::move(done));
   } else {
     done(nullptr, false);
   }
-  return [] {};
 }
 
-Cancel Hold::StartTransfer(const State& state, std::string new_owner, Done<std::int64_t> done) {
+void Hold::StartTransfer(const State& state, std::string new_owner, Done<std::int64_t> done) {
   if (const auto core = CoreOf(state, done)) {
     core->Transfer(state, std::move(new_owner), std::move(done));
   }
-  return [] {};
 }
 
 Client::Client(Settings settings) : core_(std::make_shared<Core>(std::move(settings))) {}
@@ -204,21 +209,23 @@ Client::Client(Settings settings) : core_(std::make_shared<Core>(std::move(setti
 Client::~Client() { core_->Stop(); }
 
 Hold Client::lock(Keys keys, LockOptions options) {
-  return Block<Hold>([&](Done<Hold> done) { StartLock(*core_, keys, options, std::move(done)); });
+  return Block<Hold>(
+      [&](Done<Hold> done) { StartLock(*core_, keys, options, {}, std::move(done)); });
 }
 
 std::optional<Hold> Client::try_lock(Keys keys, LockOptions options) {
   return Block<std::optional<Hold>>([&](Done<std::optional<Hold>> done) {
-    StartTryLock(*core_, keys, options, std::move(done));
+    StartTryLock(*core_, keys, options, {}, std::move(done));
   });
 }
 
-Cancel Client::StartLock(Core& core, Keys keys, LockOptions options, Done<Hold> done) {
-  return core.Lock({keys.names(), options.owner, options}, false, std::move(done));
+void Client::StartLock(Core& core, Keys keys, LockOptions options, std::stop_token stop,
+                       Done<Hold> done) {
+  core.Lock({keys.names(), options.owner, options}, false, std::move(stop), std::move(done));
 }
 
-Cancel Client::StartTryLock(Core& core, Keys keys, LockOptions options,
-                            Done<std::optional<Hold>> done) {
+void Client::StartTryLock(Core& core, Keys keys, LockOptions options, std::stop_token stop,
+                          Done<std::optional<Hold>> done) {
   const auto translate = [done](std::exception_ptr error, Hold hold) {
     try {
       if (error != nullptr) std::rethrow_exception(error);
@@ -229,7 +236,7 @@ Cancel Client::StartTryLock(Core& core, Keys keys, LockOptions options,
       done(std::current_exception(), std::nullopt);
     }
   };
-  return core.Lock({keys.names(), options.owner, options}, true, translate);
+  core.Lock({keys.names(), options.owner, options}, true, std::move(stop), translate);
 }
 
 }  // namespace fairlock::client

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <cstdio>
 #include <random>
 
@@ -18,12 +18,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
 // The server ends a wait itself. The client waits this much longer before it suspects that the
 // message was lost.
 constexpr Duration kGrace = 5s;
 constexpr Duration kReleaseTime = 5s;
 constexpr Duration kForever = 24h;
+// A cancelled wait ends as soon as the server confirms that nothing is left of it, but no later
+// than this. The client then goes on with the release.
+constexpr Duration kCancelTime = 500ms;
 // A grant that arrives later than this part of the lease after its request is confirmed by RENEW,
 // from which the lease then counts: the time of the grant itself is not known here.
 constexpr int kLatePart = 10;
@@ -76,13 +78,15 @@ void Core::Stop() {
   }
   asio::post(io_, [this] {
     is_stopping_ = true;
-    for (const auto& waiting : waiting_) {
-      waiting->is_cancelled = true;
-      waiting->wake.cancel();
-    }
+    for (const auto& waiting : waiting_) waiting->Cancel();
     StopIfIdle();
   });
   thread_.join();
+}
+
+void Waiting::Cancel() {
+  is_cancelled = true;
+  signal.emit(asio::cancellation_type::terminal);
 }
 
 void Core::StopIfIdle() {
@@ -90,52 +94,56 @@ void Core::StopIfIdle() {
 }
 
 template <typename Result>
-void Core::Start(Flow<Result> flow, Done<Result> done) {
+void Core::Start(Flow<Result> flow, Done<Result> done, asio::cancellation_slot slot) {
   ++operations_;
-  asio::co_spawn(io_, std::move(flow),
-                 [this, done = std::move(done)](std::exception_ptr error, Result result) {
-                   done(error, std::move(result));
-                   --operations_;
-                   StopIfIdle();
-                 });
+  auto handler = [this, done = std::move(done)](std::exception_ptr error, Result result) {
+    done(error, std::move(result));
+    --operations_;
+    StopIfIdle();
+  };
+  asio::co_spawn(io_, std::move(flow), asio::bind_cancellation_slot(slot, std::move(handler)));
 }
 
-Cancel Core::Lock(Terms terms, bool is_try, Done<Hold> done) {
+void Core::Lock(Terms terms, bool is_try, std::stop_token stop, Done<Hold> done) {
   if (terms.owner.empty()) terms.owner = MakeOwner();
   auto waiting = std::make_shared<Waiting>(io_);
-  asio::post(io_, [this, terms = std::move(terms), is_try, waiting, done = std::move(done)] {
-    waiting_.insert(waiting);
-    Start<Hold>(Acquire(terms, is_try, waiting), [this, waiting, done](auto error, Hold hold) {
-      waiting_.erase(waiting);
-      done(error, std::move(hold));
-    });
-  });
-  // Its timer must not outlive the client.
-  return [core = weak_from_this(), weak = std::weak_ptr(waiting)] {
+  // Called in any thread. The timer of the wait must not outlive the client.
+  const auto cancel = [core = weak_from_this(), weak = std::weak_ptr(waiting)] {
     const auto self = core.lock();
     if (!self) return;
     asio::post(self->io_, [weak] {
-      const auto its = weak.lock();
-      if (!its) return;
-      its->is_cancelled = true;
-      its->wake.cancel();
+      if (const auto its = weak.lock()) its->Cancel();
     });
   };
+  asio::post(
+      io_, [this, terms = std::move(terms), is_try, waiting, stop, cancel, done = std::move(done)] {
+        waiting->is_cancelled = is_stopping_ || stop.stop_requested();
+        waiting->on_stop.emplace(stop, cancel);
+        waiting_.insert(waiting);
+        const auto end = [this, waiting, done](std::exception_ptr error, Hold hold) {
+          waiting_.erase(waiting);
+          done(error, std::move(hold));
+        };
+        Start<Hold>(Acquire(terms, is_try, waiting), end, waiting->signal.slot());
+      });
 }
 
 awaitable<Hold> Core::Acquire(Terms terms, bool is_try, WaitingPtr waiting) {
+  co_await asio::this_coro::throw_if_cancelled(false);
   CheckTerms(terms);
   const auto wait = is_try ? std::optional(0ms) : terms.options.wait;
   Patience patience;
   if (wait) patience.end = BootClock::now() + *wait;
-  const auto listener = std::make_shared<const Listener>([waiting](const Message& message) {
-    waiting->messages.push_back(message);
-    waiting->wake.cancel();
-  });
-  Follow(terms, listener);
+  const auto hear = [weak = std::weak_ptr(waiting)](const Message& message) {
+    const auto its = weak.lock();
+    if (!its) return;
+    its->messages.push_back(message);
+    its->wake.cancel();
+  };
+  waiting->listener = std::make_shared<const Listener>(hear);
+  Follow(terms, waiting->listener);
   Grant grant;
   std::exception_ptr error;
-  bool may_leave_something = true;
   bool is_unreachable = false;
   try {
     grant = co_await AskUntilDecided(terms, patience, !wait || *wait > 0ms, waiting);
@@ -144,24 +152,23 @@ awaitable<Hold> Core::Acquire(Terms terms, bool is_try, WaitingPtr waiting) {
     is_unreachable = true;
   } catch (const Error&) {
     error = std::current_exception();
-    may_leave_something = false;
+    waiting->has_asked = false;
   } catch (const boost::system::system_error&) {  // cancelled
     error = std::current_exception();
   }
   if (error != nullptr) {
-    if (may_leave_something) co_await Abandon(terms, is_unreachable);
-    Unfollow(terms, listener);
+    co_await Leave(terms, waiting, is_unreachable);
     std::rethrow_exception(error);
   }
   auto state = std::make_shared<HoldState>(weak_from_this(), terms, grant.token, grant.sent_at);
-  const auto hear = std::make_shared<const Listener>([state](const Message& message) {
+  const auto listener = std::make_shared<const Listener>([state](const Message& message) {
     if (message.event != "lost" || message.token != state->token) return;
     state->Lose("the server reported: " + message.reason);
     state->EndPause();
   });
-  for (const auto& message : waiting->messages) (*hear)(message);
-  Follow(terms, hear);
-  asio::co_spawn(io_, Watch(state, hear), asio::detached);
+  for (const auto& message : waiting->messages) (*listener)(message);
+  Follow(terms, listener);
+  asio::co_spawn(io_, Watch(state, listener), asio::detached);
   co_return Hold(state);
 }
 
@@ -192,10 +199,16 @@ awaitable<void> Core::Pause(WaitingPtr waiting, Duration time) {
 
 awaitable<Core::Grant> Core::AskOnce(const Terms& terms, Patience patience, bool waits,
                                      WaitingPtr waiting) {
-  // A message about an earlier request must not be taken for the answer to this one.
-  waiting->messages.clear();
   // With NOTIFY, the server would let a request without WAIT wait.
   const auto command = terms.Lock(patience.Left(), waits ? link_.channel() : "");
+  // An attempt to connect ends by itself. Even a request that does not wait is allowed one.
+  co_await link_.AwaitConnection(kForever);
+  if (!IsFollowing(terms, waiting->listener)) {
+    throw WaitEnded("superseded: a newer request of the same owner ended this wait");
+  }
+  waiting->has_asked = true;
+  // A message about an earlier request must not be taken for the answer to this one.
+  waiting->messages.clear();
   const auto answer = co_await link_.Ask(command, kForever);
   if (waiting->is_cancelled) std::rethrow_exception(Cancelled());
   auto explanation = ParseExplanation(answer.reply);
@@ -253,24 +266,40 @@ awaitable<Core::Grant> Core::AskWhy(const Terms& terms) {
   throw Denied(std::move(explanation));
 }
 
+// Ends a wait that failed. The caller is kept waiting only for a moment.
+awaitable<void> Core::Leave(const Terms& terms, WaitingPtr waiting, bool is_last_try) {
+  if (!waiting->has_asked) {
+    Unfollow(terms, waiting->listener);
+    co_return;
+  }
+  const auto end = std::make_shared<asio::steady_timer>(io_, kCancelTime);
+  Start<bool>(Abandon(terms, waiting->listener, is_last_try),
+              [end](const std::exception_ptr&, bool) {
+                end->expires_at(asio::steady_timer::time_point::min());
+              });
+  co_await end->async_wait(kQuietly);
+}
+
 // Releases what an interrupted request may have got: a place in the queue, or a hold. It follows
 // that request on the same connection. If the server could not be reached until the end of the
-// wait, a single attempt must do.
-awaitable<void> Core::Abandon(const Terms& terms, bool is_unreachable) {
-  const auto give_up_at = BootClock::now() + (is_unreachable ? 0ms : kReleaseTime);
+// wait, a single attempt must do. A newer request of the same owner takes over what there is.
+awaitable<bool> Core::Abandon(Terms terms, ListenerPtr listener, bool is_last_try) {
+  const auto give_up_at = BootClock::now() + (is_last_try ? 0ms : kReleaseTime);
   Pauses pauses;
-  while (true) {
+  while (IsFollowing(terms, listener)) {
     try {
       co_await link_.Ask(terms.Unlock(), kReleaseTime);
-      co_return;
+      break;
     } catch (const ConnectionFailed&) {
-      if (BootClock::now() >= give_up_at) co_return;
+      if (BootClock::now() >= give_up_at) break;
     } catch (const Error&) {
-      co_return;
+      break;
     }
     asio::steady_timer pause(io_, pauses.Next());
     co_await pause.async_wait(kQuietly);
   }
+  Unfollow(terms, listener);
+  co_return true;
 }
 
 void Core::Renew(const StatePtr& state, std::optional<Duration> lease, Done<bool> done) {
@@ -408,6 +437,13 @@ void Core::Unfollow(const Terms& terms, const ListenerPtr& listener) {
     if (found != listeners_.end() && found->second == listener) listeners_.erase(found);
   }
   link_.SetListening(!listeners_.empty());
+}
+
+bool Core::IsFollowing(const Terms& terms, const ListenerPtr& listener) const {
+  return std::all_of(terms.keys.begin(), terms.keys.end(), [&](const std::string& key) {
+    const auto found = listeners_.find({key, terms.owner});
+    return found != listeners_.end() && found->second == listener;
+  });
 }
 
 void Core::Deliver(const Message& message) {

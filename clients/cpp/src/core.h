@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -10,7 +11,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -56,13 +59,23 @@ class HoldState {
   Time sent_at_;
 };
 
+// Receives the messages about one key and owner, for a wait or for the hold that the wait became.
+using Listener = std::function<void(const Message&)>;
+using ListenerPtr = std::shared_ptr<const Listener>;
+
 // An acquisition. Loop-confined.
 struct Waiting {
   explicit Waiting(boost::asio::io_context& io) : wake(io) {}
 
+  void Cancel();
+
   boost::asio::steady_timer wake;
+  ListenerPtr listener;
   std::deque<Message> messages;
   bool is_cancelled = false;
+  bool has_asked = false;                   // the server may know of it
+  boost::asio::cancellation_signal signal;  // of its coroutine
+  std::optional<std::stop_callback<std::function<void()>>> on_stop;
 };
 
 class Core : public std::enable_shared_from_this<Core> {
@@ -71,7 +84,7 @@ class Core : public std::enable_shared_from_this<Core> {
 
   void Stop();  // waits for what has begun
 
-  Cancel Lock(Terms terms, bool is_try, Done<Hold> done);
+  void Lock(Terms terms, bool is_try, std::stop_token stop, Done<Hold> done);
   void Renew(const std::shared_ptr<HoldState>& state, std::optional<Duration> lease,
              Done<bool> done);
   void Release(const std::shared_ptr<HoldState>& state, Done<bool> done);
@@ -80,9 +93,6 @@ class Core : public std::enable_shared_from_this<Core> {
 
  private:
   using Name = std::pair<std::string, std::string>;  // key and owner
-  using Listener = std::function<void(const Message&)>;
-  // Receives the messages about one key and owner, for a wait or for the hold that the wait became.
-  using ListenerPtr = std::shared_ptr<const Listener>;
   using StatePtr = std::shared_ptr<HoldState>;
   using WaitingPtr = std::shared_ptr<Waiting>;
   template <typename Result>
@@ -100,7 +110,7 @@ class Core : public std::enable_shared_from_this<Core> {
   };
 
   template <typename Result>
-  void Start(Flow<Result> flow, Done<Result> done);
+  void Start(Flow<Result> flow, Done<Result> done, boost::asio::cancellation_slot slot = {});
 
   Flow<Hold> Acquire(Terms terms, bool is_try, WaitingPtr waiting);
   Flow<Grant> AskUntilDecided(const Terms& terms, Patience patience, bool waits,
@@ -109,7 +119,8 @@ class Core : public std::enable_shared_from_this<Core> {
   Flow<Grant> Listen(const Terms& terms, Patience patience, Time sent_at, WaitingPtr waiting);
   Flow<Grant> Confirm(const Terms& terms, std::int64_t token, Time sent_at);
   Flow<Grant> AskWhy(const Terms& terms);
-  Flow<void> Abandon(const Terms& terms, bool is_unreachable);
+  Flow<void> Leave(const Terms& terms, WaitingPtr waiting, bool is_last_try);
+  Flow<bool> Abandon(Terms terms, ListenerPtr listener, bool is_last_try);
   Flow<void> Pause(WaitingPtr waiting, Duration time);
 
   Flow<bool> RenewOnce(StatePtr state, std::optional<Duration> lease);
@@ -124,6 +135,7 @@ class Core : public std::enable_shared_from_this<Core> {
   void Follow(const Terms& terms, const ListenerPtr& listener);
   // Does nothing for keys that another listener has taken over.
   void Unfollow(const Terms& terms, const ListenerPtr& listener);
+  [[nodiscard]] bool IsFollowing(const Terms& terms, const ListenerPtr& listener) const;
   void Deliver(const Message& message);
   void StopIfIdle();
 

@@ -2,13 +2,9 @@
 
 #include <time.h>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/connect.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/read.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <optional>
 #include <random>
 #include <string_view>
@@ -17,15 +13,13 @@ namespace fairlock::client {
 
 namespace asio = boost::asio;
 using asio::awaitable;
-using asio::use_awaitable;
-using asio::ip::tcp;
 
 namespace {
 
 constexpr auto kNever = asio::steady_timer::duration::max();
-constexpr auto kQuietly = asio::as_tuple(use_awaitable);
 constexpr Duration kPauseMax{1000};
-constexpr std::size_t kReadSize = 16384;
+constexpr auto kPort = "3247";
+constexpr auto kSentinelPort = "3249";
 
 bool StartsWith(const std::string& text, std::string_view word) { return text.rfind(word, 0) == 0; }
 
@@ -46,33 +40,17 @@ bool IsUnknown(const std::string& text) {
   return text.find("unknown command") != std::string::npos || StartsWith(text, "NOPROTO");
 }
 
-std::pair<std::string, std::string> Split(const std::string& address) {
-  const auto colon = address.rfind(':');
-  if (colon == std::string::npos) return {address, "3247"};
-  std::string host = address.substr(0, colon);
-  if (host.size() > 1 && host.front() == '[') host = host.substr(1, host.size() - 2);
-  return {host, address.substr(colon + 1)};
+std::exception_ptr Failure(const std::string& what, const boost::system::system_error& failure) {
+  // Streams are closed, which aborts what they do, when their time is over.
+  const auto& code = failure.code();
+  const auto why =
+      code == asio::error::operation_aborted ? "there was no reply in time" : code.message();
+  return std::make_exception_ptr(Temporary(what + ": " + why));
 }
 
-std::string Bytes(const Command& command) {
-  std::string bytes;
-  AppendRequest(command, bytes);
-  return bytes;
-}
-
-std::string Hello(const Settings& settings) {
-  Command hello{"HELLO", "3"};
-  if (!settings.password.empty()) {
-    hello.insert(hello.end(), {"AUTH", settings.user, settings.password});
-  }
-  return Bytes(hello);
-}
-
-Command Subscription(const std::string& channel) { return {"SUBSCRIBE", channel}; }
-
-void Close(asio::ssl::stream<tcp::socket>& stream) {
-  boost::system::error_code ignored;
-  stream.next_layer().close(ignored);
+void ThrowIfCancelled(asio::cancellation_state state) {
+  if (state.cancelled() == asio::cancellation_type::none) return;
+  throw boost::system::system_error(asio::error::operation_aborted);
 }
 
 }  // namespace
@@ -104,28 +82,21 @@ Link::Link(asio::io_context& io, Settings settings, std::string channel, Listene
       settings_(std::move(settings)),
       channel_(std::move(channel)),
       listener_(std::move(listener)),
-      demand_(io),
-      attempt_(io) {
-  if (settings_.addresses.empty()) throw Refused("a client needs at least one address");
-  if (settings_.tls) {
-    tls_.set_verify_mode(asio::ssl::verify_peer);
-    if (settings_.ca_file.empty()) {
-      tls_.set_default_verify_paths();
-    } else {
-      tls_.load_verify_file(settings_.ca_file);
-    }
-    if (!settings_.certificate_file.empty()) {
-      tls_.use_certificate_chain_file(settings_.certificate_file);
-      tls_.use_private_key_file(settings_.key_file, asio::ssl::context::pem);
-    }
-  }
+      tls_(MakeTls(settings_)),
+      resolver_(io),
+      demand_(io) {
+  if (Places().empty()) throw Refused("a client needs at least one address");
+  for (const auto& place : Places()) ParseAddress(place, {});
   demand_.expires_after(kNever);
-  attempt_.expires_after(kNever);
   asio::co_spawn(io_, Run(), asio::detached);
 }
 
+const std::vector<std::string>& Link::Places() const {
+  return settings_.sentinels.empty() ? settings_.addresses : settings_.sentinels;
+}
+
 awaitable<Answer> Link::Ask(Command command, Duration limit) {
-  if (!is_ready_) co_await AwaitAttempt();
+  if (!is_ready_) co_await AwaitConnection(limit);
   auto request = std::make_shared<Request>(io_);
   requests_.push_back(request);
   const auto sent_at = BootClock::now();
@@ -134,6 +105,7 @@ awaitable<Answer> Link::Ask(Command command, Duration limit) {
   request->done.expires_after(std::min(limit, settings_.reply_timeout));
   co_await request->done.async_wait(kQuietly);
   if (!request->reply && !request->error) {
+    ThrowIfCancelled(co_await asio::this_coro::cancellation_state);
     request->error = std::make_exception_ptr(Temporary("the server did not reply in time"));
     // A shorter limit is the caller's: the connection, which others share, may be in order.
     if (limit >= settings_.reply_timeout) Drop(request->error);
@@ -147,7 +119,8 @@ awaitable<Answer> Link::Ask(Command command, Duration limit) {
 void Link::Throw(const std::string& text) {
   if (IsTemporary(text)) {
     const auto error = std::make_exception_ptr(Temporary(text));
-    if (settings_.addresses.size() > 1) Drop(error);
+    // Another address may serve, or a Sentinel may name another leader.
+    if (Places().size() > 1 || !settings_.sentinels.empty()) Drop(error);
     std::rethrow_exception(error);
   }
   if (StartsWith(text, "DEADLOCK ")) throw Deadlock(text.substr(9));
@@ -162,71 +135,131 @@ void Link::SetListening(bool is_listening) {
 }
 
 awaitable<void> Link::AwaitDemand() {
-  while (asks_ == 0 && !is_listening_) {
+  while (arrivals_.empty() && !is_listening_) {
     demand_.expires_after(kNever);
     co_await demand_.async_wait(kQuietly);
   }
 }
 
-awaitable<void> Link::AwaitAttempt() {
-  ++asks_;
+awaitable<void> Link::AwaitConnection(Duration limit) {
+  if (is_ready_) co_return;
+  const auto arrival = std::make_shared<asio::steady_timer>(io_, limit);
+  arrivals_.push_back(arrival);
   demand_.cancel();
-  co_await attempt_.async_wait(kQuietly);
-  --asks_;
+  const auto [error] = co_await arrival->async_wait(kQuietly);
+  std::erase(arrivals_, arrival);
+  ThrowIfCancelled(co_await asio::this_coro::cancellation_state);
+  if (!error) throw Temporary("no server was reached in time");
   if (!is_ready_) std::rethrow_exception(failure_);
 }
 
 void Link::EndAttempt(std::exception_ptr error) {
   failure_ = std::move(error);
   is_ready_ = failure_ == nullptr;
-  attempt_.expires_after(kNever);  // wakes all who wait for the attempt
+  for (const auto& arrival : std::exchange(arrivals_, {})) arrival->cancel();
 }
 
 awaitable<void> Link::Run() {
   Pauses pauses;
   while (true) {
     co_await AwaitDemand();
-    auto stream = std::make_shared<Stream>(io_, tls_);
+    StreamPtr stream;
     std::exception_ptr error;
+    const auto begun_at = BootClock::now();
     try {
-      co_await Connect(stream);
-      pauses = {};
+      stream = co_await Connect();
+      Begin(stream);
       co_await Receive(stream);
     } catch (const boost::system::system_error& failure) {
-      error = std::make_exception_ptr(Temporary("fairlock server: " + failure.code().message()));
+      error = Failure("the connection was lost", failure);
     } catch (const Error&) {
       error = std::current_exception();
     }
-    stream_ = stream;
-    Drop(error);
-    address_ = (address_ + 1) % settings_.addresses.size();
+    if (stream == nullptr) EndAttempt(error);
+    if (stream != nullptr && stream == stream_) Drop(error);
+    // A node that accepts connections but does not serve is not asked more and more often.
+    if (stream != nullptr && BootClock::now() - begun_at > kPauseMax) pauses = {};
     asio::steady_timer pause(io_, pauses.Next());
     co_await pause.async_wait(kQuietly);
   }
 }
 
-// A timer closes the socket of an attempt that takes too long.
-awaitable<void> Link::Connect(std::shared_ptr<Stream> stream) {
-  asio::steady_timer limit(io_, settings_.reply_timeout);
-  limit.async_wait([stream](boost::system::error_code error) {
-    if (!error) Close(*stream);
-  });
-  in_.clear();
-  const auto [host, port] = Split(settings_.addresses[address_]);
-  tcp::resolver resolver(io_);
-  const auto endpoints = co_await resolver.async_resolve(host, port, use_awaitable);
-  co_await asio::async_connect(stream->next_layer(), endpoints, use_awaitable);
-  stream->next_layer().set_option(tcp::no_delay(true));
-  if (settings_.tls) {
-    stream->set_verify_callback(asio::ssl::host_name_verification(host));
-    SSL_set_tlsext_host_name(stream->native_handle(), host.c_str());
-    const auto [error] = co_await stream->async_handshake(asio::ssl::stream_base::client, kQuietly);
-    if (error.category() == asio::error::get_ssl_category()) throw Refused(error.message());
-    if (error) throw boost::system::system_error(error);
+// One attempt: tries each address once. An error that will not pass, such as a wrong password, is
+// reported rather than that another address cannot be reached.
+awaitable<Link::StreamPtr> Link::Connect() {
+  std::exception_ptr error;
+  for (std::size_t i = 0; i < Places().size(); ++i) {
+    const auto place = Places()[place_];
+    place_ = (place_ + 1) % Places().size();
+    const auto stream = std::make_shared<Stream>(io_, settings_.tls ? &tls_ : nullptr);
+    try {
+      co_await ConnectTo(stream, place);
+      co_return stream;
+    } catch (const boost::system::system_error& failure) {
+      if (!error) error = Failure(place, failure);
+    } catch (const ConnectionFailed&) {
+      if (!error) error = std::current_exception();
+    } catch (const Error&) {
+      error = std::current_exception();
+    }
+    stream->Close();
   }
-  co_await LogIn(stream);
-  co_await Subscribe(stream);
-  limit.cancel();
+  std::rethrow_exception(error);
+}
+
+awaitable<void> Link::ConnectTo(StreamPtr stream, std::string place) {
+  Address address = ParseAddress(place, kPort);
+  if (!settings_.sentinels.empty()) address = co_await AskSentinel(place);
+  const auto limit = CloseLater(stream);
+  co_await stream->Connect(address, resolver_, settings_.reply_timeout);
+  co_await LogIn(stream, settings_.user, settings_.password);
+  const Command subscribe{"SUBSCRIBE", channel_};
+  co_await Exchange(stream, subscribe);
+}
+
+// Closes the stream when the time for an attempt is over, unless the timer ends before.
+std::unique_ptr<asio::steady_timer> Link::CloseLater(const StreamPtr& stream) {
+  auto limit = std::make_unique<asio::steady_timer>(io_, settings_.reply_timeout);
+  limit->async_wait([stream](boost::system::error_code error) {
+    if (!error) stream->Close();
+  });
+  return limit;
+}
+
+// Returns the address of the node that leads.
+awaitable<Address> Link::AskSentinel(std::string place) {
+  const auto stream = std::make_shared<Stream>(io_, nullptr);
+  const auto limit = CloseLater(stream);
+  co_await stream->Connect(ParseAddress(place, kSentinelPort), resolver_, settings_.reply_timeout);
+  if (!settings_.sentinel_password.empty()) {
+    co_await LogIn(stream, settings_.sentinel_user, settings_.sentinel_password);
+  }
+  const Command question{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", settings_.service};
+  const auto reply = co_await Exchange(stream, question);
+  stream->Close();
+  if (reply.items.size() != 2) {
+    throw Temporary(place + ": no node leads " + settings_.service + " at the moment");
+  }
+  Address leader{reply.items[0].text, reply.items[1].text};
+  co_return leader;
+}
+
+awaitable<void> Link::LogIn(StreamPtr stream, std::string user, std::string password) {
+  Command hello{"HELLO", "3"};
+  if (!password.empty()) hello.insert(hello.end(), {"AUTH", user, password});
+  co_await Exchange(stream, hello);
+}
+
+awaitable<Value> Link::Exchange(StreamPtr stream, Command command) {
+  std::string bytes;
+  AppendRequest(command, bytes);
+  co_await stream->Write(std::move(bytes));
+  auto reply = co_await stream->Read();
+  if (reply.kind == Value::Kind::kError) Throw(reply.text);
+  co_return reply;
+}
+
+void Link::Begin(const StreamPtr& stream) {
   stream_ = stream;
   out_.clear();
   is_writing_ = false;
@@ -236,22 +269,9 @@ awaitable<void> Link::Connect(std::shared_ptr<Stream> stream) {
   asio::co_spawn(io_, KeepAlive(stream), asio::detached);
 }
 
-awaitable<void> Link::LogIn(std::shared_ptr<Stream> stream) {
-  co_await Write(stream, Hello(settings_));
-  const auto reply = co_await Read(stream);
-  if (reply.kind == Value::Kind::kError) Throw(reply.text);
-}
-
-awaitable<void> Link::Subscribe(std::shared_ptr<Stream> stream) {
-  const Command subscribe = Subscription(channel_);
-  co_await Write(stream, Bytes(subscribe));
-  const auto reply = co_await Read(stream);
-  if (reply.kind == Value::Kind::kError) Throw(reply.text);
-}
-
-awaitable<void> Link::Receive(std::shared_ptr<Stream> stream) {
+awaitable<void> Link::Receive(StreamPtr stream) {
   while (stream == stream_) {
-    auto value = co_await Read(stream);
+    auto value = co_await stream->Read();
     if (stream == stream_) Take(std::move(value));
   }
   throw Temporary("the connection was given up");
@@ -274,7 +294,7 @@ void Link::Take(Value value) {
 
 void Link::Drop(std::exception_ptr error) {
   if (stream_ == nullptr) return;
-  Close(*stream_);
+  stream_->Close();
   stream_ = nullptr;
   for (const auto& request : std::exchange(requests_, {})) {
     request->error = error;
@@ -283,22 +303,22 @@ void Link::Drop(std::exception_ptr error) {
   EndAttempt(std::move(error));
 }
 
-awaitable<void> Link::Flush(std::shared_ptr<Stream> stream) {
+awaitable<void> Link::Flush(StreamPtr stream) {
   while (stream == stream_ && !out_.empty()) {
     const auto bytes = std::exchange(out_, {});
     bool is_sent = true;
     try {
-      co_await Write(stream, bytes);
+      co_await stream->Write(bytes);
     } catch (const boost::system::system_error&) {
       is_sent = false;
     }
-    if (!is_sent) Close(*stream);  // which also ends the reading
+    if (!is_sent) stream->Close();  // which also ends the reading
     if (!is_sent) co_return;
   }
   if (stream == stream_) is_writing_ = false;
 }
 
-awaitable<void> Link::KeepAlive(std::shared_ptr<Stream> stream) {
+awaitable<void> Link::KeepAlive(StreamPtr stream) {
   const Command ping(1, "PING");
   while (stream == stream_) {
     asio::steady_timer pause(io_, settings_.reply_timeout);
@@ -310,28 +330,6 @@ awaitable<void> Link::KeepAlive(std::shared_ptr<Stream> stream) {
     } catch (const Error&) {
       continue;  // the connection has been dropped
     }
-  }
-}
-
-awaitable<void> Link::Write(std::shared_ptr<Stream> stream, std::string bytes) {
-  if (settings_.tls) {
-    co_await asio::async_write(*stream, asio::buffer(bytes), use_awaitable);
-  } else {
-    co_await asio::async_write(stream->next_layer(), asio::buffer(bytes), use_awaitable);
-  }
-}
-
-awaitable<Value> Link::Read(std::shared_ptr<Stream> stream) {
-  while (true) {
-    if (auto value = TakeValue(in_)) co_return std::move(*value);
-    std::string chunk(kReadSize, '\0');
-    std::size_t size = 0;
-    if (settings_.tls) {
-      size = co_await stream->async_read_some(asio::buffer(chunk), use_awaitable);
-    } else {
-      size = co_await stream->next_layer().async_read_some(asio::buffer(chunk), use_awaitable);
-    }
-    in_.append(chunk, 0, size);
   }
 }
 

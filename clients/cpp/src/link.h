@@ -3,7 +3,6 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
@@ -12,9 +11,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "fairlock/client.h"
+#include "resolver.h"
 #include "resp.h"
+#include "stream.h"
 
 namespace fairlock::client {
 
@@ -56,8 +58,16 @@ class Link {
 
   Link(boost::asio::io_context& io, Settings settings, std::string channel, Listener listener);
 
+  // Waits for a connection. Throws the failure of the attempt to connect, or ConnectionFailed if it
+  // takes longer than the limit.
+  boost::asio::awaitable<void> AwaitConnection(Duration limit);
+
   // Returns a reply that is not an error. Throws ConnectionFailed if the server was not reached, or
-  // has not replied in time; the request may have been executed all the same.
+  // has not replied in time; the request may have been executed all the same. The limit holds for
+  // the connection, and again for the reply.
+  //
+  // Throws asio::error::operation_aborted if the caller is cancelled, which has no effect on the
+  // request: requests that are sent later follow it.
   boost::asio::awaitable<Answer> Ask(Command command, Duration limit);
 
   // While someone listens, a silent server is asked for a sign of life.
@@ -66,21 +76,23 @@ class Link {
   [[nodiscard]] const std::string& channel() const { return channel_; }
 
  private:
-  using Stream = boost::asio::ssl::stream<boost::asio::ip::tcp::socket>;
+  using StreamPtr = std::shared_ptr<Stream>;
   struct Request;
 
   boost::asio::awaitable<void> Run();
   boost::asio::awaitable<void> AwaitDemand();
-  boost::asio::awaitable<void> AwaitAttempt();
-  boost::asio::awaitable<void> Connect(std::shared_ptr<Stream> stream);
-  boost::asio::awaitable<void> LogIn(std::shared_ptr<Stream> stream);
-  boost::asio::awaitable<void> Subscribe(std::shared_ptr<Stream> stream);
-  boost::asio::awaitable<void> Receive(std::shared_ptr<Stream> stream);
-  boost::asio::awaitable<void> Flush(std::shared_ptr<Stream> stream);
-  boost::asio::awaitable<void> KeepAlive(std::shared_ptr<Stream> stream);
-  boost::asio::awaitable<void> Write(std::shared_ptr<Stream> stream, std::string bytes);
-  boost::asio::awaitable<Value> Read(std::shared_ptr<Stream> stream);
+  boost::asio::awaitable<StreamPtr> Connect();
+  boost::asio::awaitable<void> ConnectTo(StreamPtr stream, std::string place);
+  boost::asio::awaitable<Address> AskSentinel(std::string place);
+  boost::asio::awaitable<void> LogIn(StreamPtr stream, std::string user, std::string password);
+  boost::asio::awaitable<Value> Exchange(StreamPtr stream, Command command);
+  boost::asio::awaitable<void> Receive(StreamPtr stream);
+  boost::asio::awaitable<void> Flush(StreamPtr stream);
+  boost::asio::awaitable<void> KeepAlive(StreamPtr stream);
 
+  [[nodiscard]] const std::vector<std::string>& Places() const;
+  std::unique_ptr<boost::asio::steady_timer> CloseLater(const StreamPtr& stream);
+  void Begin(const StreamPtr& stream);
   void Take(Value value);
   void EndAttempt(std::exception_ptr error);
   void Drop(std::exception_ptr error);
@@ -90,19 +102,18 @@ class Link {
   const Settings settings_;
   const std::string channel_;
   const Listener listener_;
-  boost::asio::ssl::context tls_{boost::asio::ssl::context::tls_client};
-  std::shared_ptr<Stream> stream_;  // null while there is no connection
-  std::size_t address_ = 0;
-  std::string in_;
+  boost::asio::ssl::context tls_;
+  Resolver resolver_;
+  StreamPtr stream_;       // null while there is no connection
+  std::size_t place_ = 0;  // of the address, or the Sentinel, that is tried next
   std::string out_;
   bool is_writing_ = false;
   bool is_ready_ = false;
   bool is_listening_ = false;
-  int asks_ = 0;  // that wait for a connection
+  std::vector<std::shared_ptr<boost::asio::steady_timer>> arrivals_;  // wait for a connection
   Time heard_at_{};
   std::exception_ptr failure_;  // of the last attempt to connect
   boost::asio::steady_timer demand_;
-  boost::asio::steady_timer attempt_;
   std::deque<std::shared_ptr<Request>> requests_;
 };
 

@@ -1,8 +1,10 @@
 #include "resp.h"
 
-#include <boost/json/src.hpp>
+#include <boost/property_tree/json_parser.hpp>
+#include <boost/property_tree/ptree.hpp>
 #include <charconv>
 #include <map>
+#include <sstream>
 
 namespace fairlock::client {
 namespace {
@@ -106,7 +108,7 @@ const Value& Field(const std::map<std::string, const Value*>& fields, const std:
   return found == fields.end() ? nil : *found->second;
 }
 
-std::optional<Duration> Time(const Value& value) {
+std::optional<Duration> TimeOf(const Value& value) {
   const auto number = value.Integer();
   return number ? std::optional(Duration(*number)) : std::nullopt;
 }
@@ -118,7 +120,7 @@ Holder ParseHolder(const Value& reply) {
           .meta = Field(fields, "meta").Text(),
           .label = Field(fields, "label").Text(),
           .held_for = Duration(Field(fields, "held_ms").integer),
-          .ttl = Time(Field(fields, "ttl_ms")),
+          .ttl = TimeOf(Field(fields, "ttl_ms")),
           .mode = Field(fields, "mode").text};
 }
 
@@ -141,13 +143,16 @@ std::string DecodeBase64(std::string_view text) {
   return bytes;
 }
 
-std::string TextOf(const boost::json::object& object, std::string_view name) {
-  const auto* value = object.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
+// Boost.JSON would have to be compiled here, or linked, and so would collide with that of the
+// application.
+using Json = boost::property_tree::ptree;
+
+std::string TextOf(const Json& object, const std::string& name) {
+  return object.get<std::string>(name, {});
 }
 
 // The server adds the exact bytes if they are not UTF-8.
-std::string BytesOf(const boost::json::object& object, const std::string& name) {
+std::string BytesOf(const Json& object, const std::string& name) {
   const auto encoded = TextOf(object, name + "_base64");
   return encoded.empty() ? TextOf(object, name) : DecodeBase64(encoded);
 }
@@ -183,10 +188,10 @@ Explanation ParseExplanation(const Value& reply) {
   Explanation explanation{.status = Field(fields, "status").text,
                           .reason = Field(fields, "reason").text,
                           .token = Field(fields, "token").Integer(),
-                          .ttl = Time(Field(fields, "ttl_ms")),
+                          .ttl = TimeOf(Field(fields, "ttl_ms")),
                           .position = Field(fields, "position").Integer(),
                           .waiters = Field(fields, "waiters").integer,
-                          .eta = Time(Field(fields, "eta_ms")),
+                          .eta = TimeOf(Field(fields, "eta_ms")),
                           .holders = {},
                           .key = Field(fields, "key").text};
   for (const auto& holder : Field(fields, "holders").items) {
@@ -207,18 +212,19 @@ std::string Explanation::Text() const {
 }
 
 Message ParseMessage(std::string_view json) {
-  boost::system::error_code error;
-  const auto value = boost::json::parse({json.data(), json.size()}, error);
-  if (error || !value.is_object()) return {};
-  const auto& object = value.get_object();
-  Message message{.event = TextOf(object, "event"),
-                  .key = BytesOf(object, "key"),
-                  .owner = BytesOf(object, "owner"),
-                  .token = {},
-                  .reason = TextOf(object, "reason")};
-  const auto* token = object.if_contains("token");
-  if (token != nullptr && token->is_int64()) message.token = token->as_int64();
-  return message;
+  Json object;
+  try {
+    std::istringstream input{std::string(json)};
+    boost::property_tree::read_json(input, object);
+  } catch (const boost::property_tree::json_parser_error&) {
+    return {};
+  }
+  const auto token = object.get_optional<std::int64_t>("token");
+  return {.event = TextOf(object, "event"),
+          .key = BytesOf(object, "key"),
+          .owner = BytesOf(object, "owner"),
+          .token = token ? std::optional(*token) : std::nullopt,
+          .reason = TextOf(object, "reason")};
 }
 
 }  // namespace fairlock::client

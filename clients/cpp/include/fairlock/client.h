@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,15 +26,22 @@ class Core;
 class HoldState;
 
 struct Settings {
-  // HOST:PORT; if one cannot be reached or does not serve, the next one is tried.
+  // HOST:PORT, or /PATH of a Unix socket. If one cannot be reached or does not serve, the next one
+  // is tried.
   std::vector<std::string> addresses = {"127.0.0.1:3247"};
+  // HOST:PORT of Sentinels. If there are any, they name the server, and `addresses` is not used.
+  std::vector<std::string> sentinels{};
+  std::string service = "main";  // as the Sentinels know it: the fleet's cluster_name
+  std::string sentinel_user = "default";
+  std::string sentinel_password{};  // empty: does not log in to Sentinels
   std::string user = "default";
   std::string password{};
   bool tls = false;
   std::string ca_file{};           // PEM; empty: the authorities of the system
   std::string certificate_file{};  // PEM, if the server requires one of its clients
   std::string key_file{};
-  // A server that does not reply within this time is given up. Also the limit for connecting.
+  // A server that does not reply within this time is given up. Also the limit for connecting to an
+  // address, including the lookup of its name.
   Duration reply_timeout = std::chrono::seconds(5);
 };
 
@@ -69,7 +77,8 @@ class Keys {
   std::vector<std::string> names_;
 };
 
-// A lock that is held. Its destructor releases it in the background, as long as the client exists.
+// A lock that is held. Its destructor releases it in the background, as long as the client exists;
+// so does the assignment of another one, as with std::unique_lock.
 //
 // Thread-safe, except for moves. In a child process that was forked meanwhile, nothing is held.
 class Hold {
@@ -80,6 +89,7 @@ class Hold {
   Hold& operator=(Hold&& other) noexcept;
   ~Hold();
 
+  // Both are empty if the object holds nothing: it was made without a lock, or moved from.
   [[nodiscard]] const std::vector<std::string>& keys() const;
   [[nodiscard]] const std::string& owner() const;
 
@@ -101,17 +111,18 @@ class Hold {
   // Hands the lock to another owner, and returns its token. This hold ends.
   std::int64_t transfer(const std::string& new_owner);
 
+  // These cannot be cancelled: they end after reply_timeout at the latest.
   template <typename Token>
   auto renew(std::optional<Duration> lease, Token&& token) {
     return detail::Initiate<bool>(std::forward<Token>(token), [state = state_, lease](auto done) {
-      return StartRenew(state, lease, std::move(done));
+      StartRenew(state, lease, std::move(done));
     });
   }
 
   template <typename Token>
   auto release(Token&& token) {
     return detail::Initiate<bool>(std::forward<Token>(token), [state = state_](auto done) {
-      return StartRelease(state, std::move(done));
+      StartRelease(state, std::move(done));
     });
   }
 
@@ -119,16 +130,16 @@ class Hold {
   auto transfer(std::string new_owner, Token&& token) {
     return detail::Initiate<std::int64_t>(std::forward<Token>(token),
                                           [state = state_, new_owner](auto done) {
-                                            return StartTransfer(state, new_owner, std::move(done));
+                                            StartTransfer(state, new_owner, std::move(done));
                                           });
   }
 
  private:
   using State = std::shared_ptr<HoldState>;
 
-  static Cancel StartRenew(const State& state, std::optional<Duration> lease, Done<bool> done);
-  static Cancel StartRelease(const State& state, Done<bool> done);
-  static Cancel StartTransfer(const State& state, std::string new_owner, Done<std::int64_t> done);
+  static void StartRenew(const State& state, std::optional<Duration> lease, Done<bool> done);
+  static void StartRelease(const State& state, Done<bool> done);
+  static void StartTransfer(const State& state, std::string new_owner, Done<std::int64_t> done);
 
   State state_;
 };
@@ -152,24 +163,27 @@ class Client {
 
   template <typename Token>
   auto lock(Keys keys, LockOptions options, Token&& token) {
-    return detail::Initiate<Hold>(std::forward<Token>(token),
-                                  [core = core_, keys, options](Done<Hold> done) {
-                                    return StartLock(*core, keys, options, std::move(done));
-                                  });
+    return detail::InitiateCancellable<Hold>(
+        std::forward<Token>(token),
+        [core = core_, keys, options](std::stop_token stop, Done<Hold> done) {
+          StartLock(*core, keys, options, std::move(stop), std::move(done));
+        });
   }
 
   template <typename Token>
   auto try_lock(Keys keys, LockOptions options, Token&& token) {
-    return detail::Initiate<std::optional<Hold>>(
-        std::forward<Token>(token), [core = core_, keys, options](Done<std::optional<Hold>> done) {
-          return StartTryLock(*core, keys, options, std::move(done));
+    return detail::InitiateCancellable<std::optional<Hold>>(
+        std::forward<Token>(token),
+        [core = core_, keys, options](std::stop_token stop, Done<std::optional<Hold>> done) {
+          StartTryLock(*core, keys, options, std::move(stop), std::move(done));
         });
   }
 
  private:
-  static Cancel StartLock(Core& core, Keys keys, LockOptions options, Done<Hold> done);
-  static Cancel StartTryLock(Core& core, Keys keys, LockOptions options,
-                             Done<std::optional<Hold>> done);
+  static void StartLock(Core& core, Keys keys, LockOptions options, std::stop_token stop,
+                        Done<Hold> done);
+  static void StartTryLock(Core& core, Keys keys, LockOptions options, std::stop_token stop,
+                           Done<std::optional<Hold>> done);
 
   std::shared_ptr<Core> core_;
 };

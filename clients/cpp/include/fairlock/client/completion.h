@@ -9,6 +9,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <utility>
 
 namespace fairlock::client {
@@ -16,9 +17,6 @@ namespace fairlock::client {
 // Called once, in the thread of the client.
 template <typename Result>
 using Done = std::function<void(std::exception_ptr, Result)>;
-
-// Cancels the operation that has returned it; may be called at any time, in any thread.
-using Cancel = std::function<void()>;
 
 namespace detail {
 
@@ -39,15 +37,26 @@ Done<Result> Erase(Handler handler) {
   };
 }
 
-// Start: Cancel(Done<Result>).
+// Start: void(Done<Result>).
 template <typename Result, typename Token, typename Start>
 auto Initiate(Token&& token, Start start) {
   auto initiation = [start = std::move(start)](auto handler) mutable {
-    auto slot = boost::asio::get_associated_cancellation_slot(handler);
-    Cancel cancel = start(Erase<Result>(std::move(handler)));
-    if (slot.is_connected()) {
-      slot.assign([cancel = std::move(cancel)](boost::asio::cancellation_type) { cancel(); });
+    start(Erase<Result>(std::move(handler)));
+  };
+  return boost::asio::async_initiate<Token, void(std::exception_ptr, Result)>(std::move(initiation),
+                                                                              token);
+}
+
+// Start: void(std::stop_token, Done<Result>).
+template <typename Result, typename Token, typename Start>
+auto InitiateCancellable(Token&& token, Start start) {
+  auto initiation = [start = std::move(start)](auto handler) mutable {
+    std::stop_source stop;
+    // Before the start: the operation may be over, and its handler gone, before the start returns.
+    if (auto slot = boost::asio::get_associated_cancellation_slot(handler); slot.is_connected()) {
+      slot.assign([stop](boost::asio::cancellation_type) mutable { stop.request_stop(); });
     }
+    start(stop.get_token(), Erase<Result>(std::move(handler)));
   };
   return boost::asio::async_initiate<Token, void(std::exception_ptr, Result)>(std::move(initiation),
                                                                               token);
