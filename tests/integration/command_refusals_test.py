@@ -18,6 +18,7 @@ HUGE = "9" * 30
 # For commands that Redis also has, Redis defines the errors.
 REDIS_WORDS = [
     r"syntax error",
+    r"This instance has cluster support disabled",
     r"value is not an integer or out of range",
     r"invalid expire time in '[a-z]+' command",
 ]

@@ -11,18 +11,18 @@ namespace fairlock::protocol {
 namespace {
 
 TEST(WireErrors, AreTheClosedListOfWords) {
-  const std::set<std::string_view> expected = {"ERR",       "ERR Protocol error:",
-                                               "NOAUTH",    "WRONGPASS",
-                                               "NOPERM",    "NOPROTO",
-                                               "DEADLOCK",  "SUPERSEDED",
-                                               "CANCELLED", "UNBLOCKED",
-                                               "FULL",      "OOM",
-                                               "STORAGE",   "LOADING",
-                                               "MOVED",     "CLUSTERDOWN",
-                                               "TRYAGAIN",  "NOQUORUM",
-                                               "NOSCRIPT",  "NOTBUSY",
-                                               "BUSY",      "WRONGTYPE",
-                                               "EXECABORT"};
+  const std::set<std::string_view> expected = {"ERR",         "ERR Protocol error:",
+                                               "NOAUTH",      "WRONGPASS",
+                                               "NOPERM",      "NOPROTO",
+                                               "DEADLOCK",    "SUPERSEDED",
+                                               "CANCELLED",   "UNBLOCKED",
+                                               "FULL",        "OOM",
+                                               "STORAGE",     "LOADING",
+                                               "MOVED",       "CROSSSLOT",
+                                               "CLUSTERDOWN", "TRYAGAIN",
+                                               "NOQUORUM",    "NOSCRIPT",
+                                               "NOTBUSY",     "BUSY",
+                                               "WRONGTYPE",   "EXECABORT"};
   std::set<std::string_view> words;
   for (const ErrorRow& row : AllErrors()) {
     EXPECT_TRUE(words.insert(row.word).second) << row.word;

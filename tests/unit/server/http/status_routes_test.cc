@@ -96,7 +96,8 @@ TEST_F(StatusRoutesTest, ANodeShowsItsFleet) {
   fleet_.report.etcd.push_back(member);
   const std::string answer = Get("/api/v1/cluster");
   for (const std::string_view part : {
-           R"(200 {"cluster":{"fleet":"main","node":"lock1","role":"standby","epoch":7,)",
+           R"(200 {"cluster":{"fleet":"main","node":"lock1","dialect":"plain","partition":null,)",
+           R"("partitions":0,"role":"standby","epoch":7,)",
            R"("leader":"lock2","leader_address":"lock2.example:3247",)",
            R"("age_ms":2500,"error":null,"commits":100,)",
            R"({"name":"lock2","address":"lock2.example:3247",)",
