@@ -60,6 +60,17 @@ class PartitionedFleet(own_fleet.Fleet):
                     key=lambda found: found[0])
         return {partition: node for partition, (_, node) in newest.items()}
 
+    def ranges(self):
+        """Returns the (first, last) hash slot of each partition."""
+        with self.nodes[0].connect() as client:
+            return sorted(tuple(one[:2]) for one in client.ask("CLUSTER", "SLOTS"))
+
+    def partition_of(self, key):
+        with self.nodes[0].connect() as client:
+            slot = client.ask("CLUSTER", "KEYSLOT", key)
+        return next(partition for partition, (first, last) in enumerate(self.ranges())
+                    if first <= slot <= last)
+
     def is_whole(self):
         """Whether every partition has its number of nodes, all in sync, and every node knows every
         leader."""
