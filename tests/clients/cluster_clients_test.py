@@ -104,7 +104,7 @@ class Clients(unittest.TestCase):
 
     @with_each()
     def test_errors_of_the_server_arrive(self, player):
-        with self.assertRaisesRegex(players.Refused, "PX must be between"):
+        with self.assertRaisesRegex(players.Refused, "PX must be a whole number"):
             player.call("LOCK", self.keys[0], "a", "PX", "abc")
 
     @with_each("pipeline")

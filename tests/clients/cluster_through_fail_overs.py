@@ -163,7 +163,7 @@ class ClusterFailOvers:
             if status != 0 or contender.failure or contender.is_alive():
                 log = self.fleet.directory / f"{contender.name}.err"
                 self.findings.append(f"{contender.name} ended with {status}, {contender.failure}: "
-                                     f"{log.read_text()[-1000:]}")
+                                     f"{log.read_text()[-3000:]}")
 
     def fail_over(self, number):
         self.fleet.await_whole(WHOLE_SECONDS_MAX)

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/lock_answer.h"
 #include "server/command/handlers/lock_options.h"

@@ -26,7 +26,8 @@ client = Redis.new(cluster: NODES)
 $stdin.each_line do |line|
   begin
     result = { reply: answer(client, JSON.parse(line)) }
-  rescue Redis::BaseError => error
+  # The gem may also raise its own Redis::Cluster::Node::ReloadNeeded, which is no BaseError.
+  rescue StandardError => error
     result = { error: "#{error.class}: #{error.message}" }
   end
   puts JSON.generate(result)

@@ -35,7 +35,7 @@ ALL = {stack.name: stack for stack in (
     dataclasses.replace(stacks.ALL["redis gem"],
                         program=[stacks.RUBY, str(FOLDER / "player.rb")]),
     go_stack(),
-    stacks.Stack("redis-cli", "redis-tools", ["redis-cli", "--version"],
+    stacks.Stack("redis-cli", "redis-tools", ["sh", "-c", "redis-cli --version | cut -d' ' -f2"],
                  [*PYTHON, str(FOLDER / "player_redis_cli.py")]),
 )}
 
