@@ -111,6 +111,10 @@ void FleetService::TakeLead() {
   if (observer_) observer_->Wake();
 }
 
+void FleetService::KeepRecord() {
+  if (observer_) observer_->KeepRecord();
+}
+
 void FleetService::TakeView() {
   if (!observer_) return;
   view_ = observer_->View();

@@ -40,6 +40,8 @@ class FleetService final : public command::Fleet {
   std::string Start();
   // Call this when this node has become the leader.
   void TakeLead();
+  // See FleetObserver::KeepRecord.
+  void KeepRecord();
   // The node that StartFailOver has chosen to lead next; empty: any node, or no fail-over has
   // begun.
   const std::string& successor() const { return successor_; }

@@ -166,7 +166,9 @@ void PersistenceService::EndLead() {
     const storage::Status status = home_.node->HandOver(home_.fleet->successor());
     if (!status.ok()) log_.Warning("leadership was not handed over: {}", status.message());
   }
-  if (starts_again_) RememberBeat(home_.fleet->Report().partition, home_.node->HighestSeen());
+  if (!starts_again_) return;
+  home_.fleet->KeepRecord();
+  RememberBeat(home_.fleet->Report().partition, home_.node->HighestSeen());
 }
 
 void PersistenceService::Apply(const Config& config) {

@@ -80,6 +80,11 @@ void FleetObserver::Wake() {
   changed_.notify_one();
 }
 
+void FleetObserver::KeepRecord() {
+  const std::lock_guard lock(mutex_);
+  keeps_record_ = true;
+}
+
 void FleetObserver::Run() {
   constexpr std::chrono::milliseconds kFarewellTimeout{300};
   for (int round = 0;; ++round) {
@@ -95,7 +100,7 @@ void FleetObserver::Run() {
     options_.on_view();
     if (!Pause()) break;
   }
-  if (state_.lease != 0) client_->RevokeLease(state_.lease, kFarewellTimeout);
+  if (state_.lease != 0 && !keeps_record_) client_->RevokeLease(state_.lease, kFarewellTimeout);
 }
 
 // Waits for the next round. False: the observer is being destroyed.

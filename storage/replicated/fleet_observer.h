@@ -54,12 +54,15 @@ class FleetObserver {
 
   FleetObserver(const FleetObserver&) = delete;
   FleetObserver& operator=(const FleetObserver&) = delete;
-  // Removes the record if etcd answers at once.
+  // Removes the record if etcd answers at once, unless KeepRecord was called.
   ~FleetObserver();
 
   FleetView View() const;
   // Begins the next round at once. Call this when the record has changed.
   void Wake();
+  // Call this if the process is about to start again: the record then stays until its lease ends,
+  // so that no other node takes this one's place in its partition.
+  void KeepRecord();
 
  private:
   FleetObserver(std::unique_ptr<etcd::EtcdClient> client, FleetObserverOptions options);
@@ -96,6 +99,7 @@ class FleetObserver {
   FleetView view_;
   bool is_woken_ = false;
   bool is_stopped_ = false;
+  bool keeps_record_ = false;
   std::thread thread_;
 };
 

@@ -189,22 +189,26 @@ std::uint64_t LogTail::loads() const {
   return state_.loads;
 }
 
-Result<LogEnd> LogTail::Finish(const PinnedLog& log, const std::function<Status()>& may_continue) {
-  const auto read = [&](const etcd::Get& get) -> Result<etcd::RangeAnswer> {
+Result<LogEnd> LogTail::Finish(const PinnedLog& log, const LoadingBeats& beats) {
+  std::int64_t revision = log.revision;
+  const auto read = [&](etcd::Get get) -> Result<etcd::RangeAnswer> {
     for (;;) {
+      get.revision = revision;
       etcd::RangeAnswer answer = client_->Range(get, options_.call_timeout);
       if (answer.outcome == etcd::Outcome::kDone) return answer;
-      // Only a leader compacts, so another node leads.
-      if (answer.outcome == etcd::Outcome::kCompacted) {
-        return Status(StatusCode::kDeposed, answer.message);
-      }
       if (answer.outcome == etcd::Outcome::kFailed) return Failed("etcd: " + answer.message);
       if (is_abandoned_) return OfStop();
-      Status status = may_continue();
+      Status status = beats.failure();
       if (!status.ok()) return status;
+      if (answer.outcome == etcd::Outcome::kCompacted) {
+        // The leader of another partition may have discarded the history, or another node leads
+        // this partition, which the next beat shows.
+        revision = std::max(revision, beats.revision());
+      }
       std::this_thread::sleep_for(kPauseOfFinish);
     }
   };
+  const auto may_continue = [&] { return beats.failure(); };
   Status status = copy_->CatchUp({.read = read, .between = may_continue}, log);
   CountLag();
   if (!status.ok()) return status;

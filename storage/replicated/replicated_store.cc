@@ -46,14 +46,20 @@ Result<bool> ReplicatedStore::HasHeading() {
 }
 
 // Repeats the read until it is answered.
-Result<etcd::RangeAnswer> ReplicatedStore::Read(const etcd::Get& get) {
+Result<etcd::RangeAnswer> ReplicatedStore::Read(etcd::Get get) {
   for (;;) {
     etcd::RangeAnswer answer = client_.Range(get, options_.call_timeout);
     if (answer.outcome == etcd::Outcome::kDone) return answer;
-    // Only a leader compacts, so another node leads.
-    if (answer.outcome == etcd::Outcome::kCompacted) return Deposed(answer.message);
     if (answer.outcome == etcd::Outcome::kFailed) return Failed(answer.message);
-    Status status = Pause(answer.message);
+    Status status;
+    if (answer.outcome == etcd::Outcome::kCompacted) {
+      // The leader of another partition may have discarded the history. If this beat is committed,
+      // nobody else has changed the log since the take-over.
+      status = Commit({});
+      get.revision = writer_.committed().revision;
+    } else {
+      status = Pause(answer.message);
+    }
     if (!status.ok()) return status;
   }
 }
@@ -101,7 +107,12 @@ Status ReplicatedStore::HandOver(const std::string& successor) {
 }
 
 void ReplicatedStore::BeginBeats(std::chrono::milliseconds every) {
-  beats_.Begin([this] { return Commit({}); }, every);
+  const auto beat = [this]() -> Result<std::int64_t> {
+    Status status = Commit({});
+    if (!status.ok()) return status;
+    return writer_.committed().revision;
+  };
+  beats_.Begin(beat, every);
 }
 
 Status ReplicatedStore::Commit(const GuardedWrite& write) {

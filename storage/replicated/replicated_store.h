@@ -60,8 +60,7 @@ class ReplicatedStore final : public Store {
   // Writes beats on a separate thread until the next Append, Replace or HandOver, or until
   // EndBeats. Nothing else may write during that time.
   void BeginBeats(std::chrono::milliseconds every);
-  // The failure that ended the beats; ok while they are being written. Thread-safe.
-  Status beat_failure() const { return beats_.failure(); }
+  const LoadingBeats& beats() const { return beats_; }
   void EndBeats() { static_cast<void>(beats_.End()); }
 
   // Hands leadership over: this is the last write. `successor` may be empty.
@@ -79,7 +78,7 @@ class ReplicatedStore final : public Store {
 
   Status Commit(const GuardedWrite& write);
   Status Pause(const std::string& error);
-  Result<etcd::RangeAnswer> Read(const etcd::Get& get);
+  Result<etcd::RangeAnswer> Read(etcd::Get get);
   void CompactIfDue();
   void CompactAt(std::int64_t revision);
 

@@ -77,10 +77,6 @@ bool IsSetNew(std::span<const std::string_view> request) {
   return false;
 }
 
-bool IsWaitForReplicas(std::span<const std::string_view> request) {
-  return request.size() == 3 && ParseInteger(request[1]) && ParseInteger(request[2]);
-}
-
 std::string_view FindNotifyChannel(std::span<const std::string_view> request, std::size_t first) {
   for (std::size_t i = first; i < request.size(); ++i) {
     if (EqualsIgnoreCase(request[i], "NOTIFY")) return i + 1 < request.size() ? request[i + 1] : "";

@@ -45,10 +45,6 @@ inline constexpr std::string_view kSetNewName = "set|nx";
 // Whether a SET has NX among its options.
 bool IsSetNew(std::span<const std::string_view> request);
 
-// Whether a WAIT is the Redis command of that name, which waits for replicas. Its arguments are two
-// whole numbers, neither of which is a key.
-bool IsWaitForReplicas(std::span<const std::string_view> request);
-
 // Returns the channel after NOTIFY among the options of LOCK, which begin at `first`; empty if
 // there is none.
 std::string_view FindNotifyChannel(std::span<const std::string_view> request, std::size_t first);

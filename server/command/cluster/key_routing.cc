@@ -10,6 +10,16 @@ namespace fairlock::command {
 
 using protocol::ErrorCode;
 
+namespace {
+
+KeyRange KeysOfRequest(const CommandSpec& spec, const protocol::Arguments& arguments) {
+  const auto request = arguments.views();
+  if (spec.name == "WAIT" && IsWaitForReplicas(request)) return {};
+  return KeyRangeOf(spec, request);
+}
+
+}  // namespace
+
 void KeyRouting::Serve(std::uint32_t partition, std::uint32_t partitions) {
   assert(partition < partitions && environment_.fleet != nullptr);
   partition_ = partition;
@@ -18,7 +28,7 @@ void KeyRouting::Serve(std::uint32_t partition, std::uint32_t partitions) {
 
 std::optional<std::uint16_t> KeyRouting::SlotOfRequest(const CommandSpec& spec,
                                                        const protocol::Arguments& arguments) {
-  const KeyRange keys = KeyRangeOf(spec, arguments.views());
+  const KeyRange keys = KeysOfRequest(spec, arguments);
   if (keys.first >= keys.end) return std::nullopt;
   return SlotOf(arguments[keys.first]);
 }
@@ -30,7 +40,7 @@ void KeyRouting::RefuseSlots(protocol::ReplyWriter& reply) {
 bool KeyRouting::Refuses(const CommandSpec& spec, const protocol::Arguments& arguments,
                          const ClientProfile& profile, Origin origin,
                          protocol::ReplyWriter& reply) const {
-  const KeyRange keys = KeyRangeOf(spec, arguments.views());
+  const KeyRange keys = KeysOfRequest(spec, arguments);
   if (keys.first >= keys.end) return false;
   const std::uint16_t slot = SlotOf(arguments[keys.first]);
   for (std::size_t i = keys.first + keys.step; i < keys.end; i += keys.step) {

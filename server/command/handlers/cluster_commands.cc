@@ -9,7 +9,6 @@
 #include "server/command/locks/lock_replies.h"
 #include "server/command/server_parts.h"
 #include "server/command/table/argument_reader.h"
-#include "server/command/table/refusals.h"
 
 namespace fairlock::command {
 
@@ -128,8 +127,6 @@ Fleet* FleetOf(Invocation& call) {
   return fleet;
 }
 
-void ClusterAlone(Invocation& call) { RefuseOfClusters(call.reply); }
-
 void ClusterStatus(Invocation& call) {
   const Fleet* const fleet = FleetOf(call);
   if (fleet != nullptr) WriteReport(call.reply, fleet->Report());
@@ -180,9 +177,9 @@ constexpr std::uint32_t kDirecting = kAdmin | kDangerous | kNoScript | kNoMulti;
 // cannot reach etcd, execute them too.
 constexpr auto kClusterCommands = std::to_array<CommandSpec>({
     {"CLUSTER",
-     ClusterAlone,
-     -1,
-     kContainer,
+     nullptr,
+     -2,
+     0,
      {},
      "server",
      "",

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 
-#include "server/command/auth/access_rows.h"
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/lock_answer.h"
 #include "server/command/handlers/lock_options.h"
@@ -11,6 +10,7 @@
 #include "server/command/handlers/shared_replies.h"
 #include "server/command/server_parts.h"
 #include "server/command/table/argument_reader.h"
+#include "server/command/table/command_docs.h"
 #include "server/command/table/refusals.h"
 #include "server/command/table/text.h"
 

@@ -73,7 +73,7 @@ void WriteSlotNode(Invocation& call, const FleetReport& report, const FleetNode&
   call.reply.Bulk(node.host);
   call.reply.Integer(PortFor(call, node));
   call.reply.Bulk(NodeId(report.fleet, node.name));
-  call.reply.ArrayHeader(0);
+  call.reply.MapHeader(0);  // other host names and addresses: none
 }
 
 void Slots(Invocation& call) {
@@ -163,16 +163,22 @@ void Nodes(Invocation& call) {
   call.reply.Verbatim("txt", lines);
 }
 
+// Returns the node whose id the request names; null after sending an error if there is none.
+const FleetNode* NodeOf(Invocation& call, const FleetReport& report) {
+  const std::string_view id = call.arguments[2];
+  const auto node = std::ranges::find_if(
+      report.nodes, [&](const FleetNode& one) { return NodeId(report.fleet, one.name) == id; });
+  if (node != report.nodes.end()) return &*node;
+  call.reply.Error(ErrorCode::kErr, "Unknown node " + std::string(id.substr(0, 128)));
+  return nullptr;
+}
+
 // CLUSTER REPLICAS, and its old name CLUSTER SLAVES.
 void Replicas(Invocation& call) {
   if (!IsOn(call)) return;
   const FleetReport report = call.server.environment.fleet->Report();
-  const std::string_view id = call.arguments[2];
-  const auto node = std::ranges::find_if(
-      report.nodes, [&](const FleetNode& one) { return NodeId(report.fleet, one.name) == id; });
-  if (node == report.nodes.end()) {
-    return call.reply.Error(ErrorCode::kErr, "Unknown node " + std::string(id.substr(0, 128)));
-  }
+  const FleetNode* const node = NodeOf(call, report);
+  if (node == nullptr) return;
   if (node->role != FleetRole::kLeader) {
     return call.reply.Error(ErrorCode::kErr, "The specified node is not a master");
   }
@@ -226,19 +232,10 @@ void KeySlot(Invocation& call) {
   if (IsOn(call)) call.reply.Integer(SlotOf(call.arguments[2]));
 }
 
-// Returns nullopt after sending an error.
-std::optional<std::uint32_t> ReadSlot(Invocation& call) {
-  const auto slot = ReadRedisInteger(call, call.arguments[2]);
-  if (!slot) return std::nullopt;
-  if (*slot < 0 || *slot >= kHashSlots) {
-    call.reply.Error(ErrorCode::kErr, "Invalid slot");
-    return std::nullopt;
-  }
-  return static_cast<std::uint32_t>(*slot);
-}
+bool IsSlot(std::int64_t number) { return number >= 0 && number < kHashSlots; }
 
 // Returns the keys of this node's database that have the slot; nullopt after sending an error.
-std::optional<std::vector<std::string_view>> KeysInSlot(Invocation& call, std::uint32_t slot) {
+std::optional<std::vector<std::string_view>> KeysInSlot(Invocation& call, std::int64_t slot) {
   std::vector<std::string_view> keys;
   GlobWalk walk(call.server.matching, GlobWalk::kWholeWorkMax);
   const std::uint64_t cursor = LocksOf(call).Scan(
@@ -257,19 +254,22 @@ std::optional<std::vector<std::string_view>> KeysInSlot(Invocation& call, std::u
 
 void CountKeysInSlot(Invocation& call) {
   if (!IsOn(call)) return;
-  const auto slot = ReadSlot(call);
+  const auto slot = ReadRedisInteger(call, call.arguments[2]);
   if (!slot) return;
+  if (!IsSlot(*slot)) return call.reply.Error(ErrorCode::kErr, "Invalid slot");
   const auto keys = KeysInSlot(call, *slot);
   if (keys) call.reply.Integer(static_cast<std::int64_t>(keys->size()));
 }
 
 void GetKeysInSlot(Invocation& call) {
   if (!IsOn(call)) return;
-  const auto slot = ReadSlot(call);
+  const auto slot = ReadRedisInteger(call, call.arguments[2]);
   if (!slot) return;
   const auto count = ReadRedisInteger(call, call.arguments[3]);
   if (!count) return;
-  if (*count < 0) return call.reply.Error(ErrorCode::kErr, "Invalid number of keys");
+  if (!IsSlot(*slot) || *count < 0) {
+    return call.reply.Error(ErrorCode::kErr, "Invalid slot or number of keys");
+  }
   auto keys = KeysInSlot(call, *slot);
   if (!keys) return;
   keys->resize(std::min(keys->size(), static_cast<std::size_t>(*count)));
@@ -282,7 +282,8 @@ void Links(Invocation& call) {
 }
 
 void CountFailureReports(Invocation& call) {
-  if (IsOn(call)) call.reply.Integer(0);
+  if (!IsOn(call)) return;
+  if (NodeOf(call, call.server.environment.fleet->Report()) != nullptr) call.reply.Integer(0);
 }
 
 void RefuseToReshape(Invocation& call) {

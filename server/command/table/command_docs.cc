@@ -239,6 +239,10 @@ KeyRange KeyRangeOf(const CommandSpec& spec, std::span<const std::string_view> r
           .step = static_cast<std::size_t>(spec.keys.step)};
 }
 
+bool IsWaitForReplicas(std::span<const std::string_view> request) {
+  return request.size() == 3 && ParseInteger(request[1]) && ParseInteger(request[2]);
+}
+
 std::vector<std::string_view> KeysOf(const CommandSpec& spec,
                                      std::span<const std::string_view> request) {
   std::vector<std::string_view> keys;

@@ -37,6 +37,10 @@ struct KeyRange {
 
 // The command's name counts as the first argument. REQUIRES: the request fits the row's arity.
 KeyRange KeyRangeOf(const CommandSpec& spec, std::span<const std::string_view> request);
+
+// Whether a WAIT is the Redis command of that name, which waits for replicas. Its arguments are two
+// whole numbers, neither of which is a key.
+bool IsWaitForReplicas(std::span<const std::string_view> request);
 // Returns the keys themselves.
 std::vector<std::string_view> KeysOf(const CommandSpec& spec,
                                      std::span<const std::string_view> request);

@@ -47,13 +47,13 @@ class Stack:
         return [word.format(build=folder) for word in self.program]
 
 
-def node_stack(name, module, worker, **environment):
+def node_stack(name, module, program, **environment):
     version = f"console.log(require('./node_modules/{module}/package.json').version)"
     # Node.js looks for packages beside the program.
-    beside = ('cp "$1"/worker*.js "$1"/package.json {build} && '
+    beside = ('cp "$1"/*.js "$1"/package.json {build} && '
               'ln -sfn "$2"/node_modules {build}')
     return Stack(name, "deploy/install-node-modules.sh tests/clients/node", [NODE, "-e", version],
-                 [NODE, "{build}/" + worker], environment=environment,
+                 [NODE, "{build}/" + program], environment=environment,
                  build=["sh", "-c", beside, "sh", str(NODE_FOLDER), str(NODE_LIBRARIES)])
 
 

@@ -1,4 +1,4 @@
-"""A running worker, and the attempts that it reports."""
+"""A worker, and the attempts that it makes."""
 
 import json
 import os
@@ -14,16 +14,63 @@ def microseconds():
     return time.monotonic_ns() // 1000
 
 
-class Worker:
+class Attempts:
+    """Grows while other threads read it."""
+
+    def __init__(self):
+        self.attempts = []
+        self.changed = threading.Condition()
+
+    def add(self, attempt):
+        with self.changed:
+            self.attempts.append(attempt)
+            self.changed.notify_all()
+
+    def is_measured(self, _attempt):
+        """Whether the attempt counts for the times without answers."""
+        return True
+
+    def await_grant(self, since, seconds, keys=None):
+        """Returns the first grant of a key, or of one of these keys, whose request began after
+        `since`; or None."""
+        end = time.monotonic() + seconds
+        seen = 0
+        while True:
+            with self.changed:
+                self.changed.wait_for(lambda: len(self.attempts) > seen,
+                                      max(0.0, end - time.monotonic()))
+                new = self.attempts[seen:]
+            seen += len(new)
+            for attempt in new:
+                is_wanted = keys is None or attempt["key"] in keys
+                if (attempt["begun"] >= since and is_grant(attempt) and is_wanted
+                        and self.is_measured(attempt)):
+                    return attempt
+            if time.monotonic() >= end:
+                return None
+
+    def answers(self):
+        return [attempt for attempt in list(self.attempts) if "reply" in attempt]
+
+    def longest_gap(self, begin, end):
+        """Returns the longest time between two answers that touches the interval; all times are in
+        microseconds."""
+        answers = filter(self.is_measured, self.answers())
+        times = [*(attempt["ended"] for attempt in answers), microseconds()]
+        return max(later - earlier for earlier, later in zip(times, times[1:])
+                   if later >= begin and earlier <= end)
+
+
+class Worker(Attempts):
+    """A program that reports its attempts."""
 
     def __init__(self, name, mode, command, environment, log):
+        super().__init__()
         self.name = name
         self.mode = mode
         self.owner = f"{name}-{mode}".replace(" ", "-")
         self.has_own_key = False
-        self.attempts = []
         self.strange = []             # lines that are no JSON
-        self.changed = threading.Condition()
         with open(log, "wb") as output:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output, text=True,
@@ -41,25 +88,7 @@ class Worker:
             except json.JSONDecodeError:
                 self.strange.append(line.strip())
                 continue
-            with self.changed:
-                self.attempts.append(attempt)
-                self.changed.notify_all()
-
-    def await_grant(self, since, seconds):
-        """Returns the first grant of a key whose request began after `since`, or None."""
-        end = time.monotonic() + seconds
-        seen = 0
-        while True:
-            with self.changed:
-                self.changed.wait_for(lambda: len(self.attempts) > seen,
-                                      max(0.0, end - time.monotonic()))
-                new = self.attempts[seen:]
-            seen += len(new)
-            for attempt in new:
-                if attempt["begun"] >= since and is_grant(attempt) and self.is_measured(attempt):
-                    return attempt
-            if time.monotonic() >= end:
-                return None
+            self.add(attempt)
 
     def is_measured(self, attempt):
         """If the worker has a key of its own, for which it never waits, the times are those of this
@@ -67,17 +96,6 @@ class Worker:
         own_key = f"{self.owner}:own"
         self.has_own_key = self.has_own_key or attempt["key"] == own_key
         return not self.has_own_key or attempt["key"] == own_key
-
-    def answers(self):
-        return [attempt for attempt in list(self.attempts) if "reply" in attempt]
-
-    def longest_gap(self, begin, end):
-        """Returns the longest time between two answers that touches the interval; all times are in
-        microseconds."""
-        answers = filter(self.is_measured, self.answers())
-        times = [*(attempt["ended"] for attempt in answers), microseconds()]
-        return max(later - earlier for earlier, later in zip(times, times[1:])
-                   if later >= begin and earlier <= end)
 
     def stop(self):
         """Lets the worker finish its round; returns its exit status, or None if it had to be

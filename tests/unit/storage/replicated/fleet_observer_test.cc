@@ -84,6 +84,7 @@ class Node {
     return Await([&](const FleetView& view) { return view.nodes.size() == count; });
   }
   int rounds() const { return rounds_; }
+  void KeepRecord() { observer_->KeepRecord(); }
 
  private:
   std::mutex mutex_;
@@ -143,6 +144,22 @@ TEST(FleetObserver, NodesSeeEachOtherAndTheMembersOfEtcd) {
   // A node that stops cleanly disappears at once.
   b.reset();
   a.AwaitNodes(1);
+}
+
+// Nodes that join meanwhile must not take its place.
+TEST(FleetObserver, ANodeThatStartsAgainRemainsInItsPartition) {
+  const etcd::EtcdServer server;
+  std::optional<Node> a(std::in_place, server, RecordOf("a", "h1:1"));
+  a->AwaitNodes(1);
+  a->KeepRecord();
+  a.reset();
+  const Node b(server, RecordOf("b", "h2:1"));
+  b.AwaitNodes(2);
+  NodeRecord restarted = RecordOf("a", "h1:1");
+  restarted.run = "another run";
+  const Node again(server, restarted);
+  b.Await([](const FleetView& view) { return view.nodes[0].run == "another run"; });
+  EXPECT_EQ(b.View().nodes.size(), 2);
 }
 
 TEST(FleetObserver, AChangeIsSeenWithoutWaitingForTheNextRound) {

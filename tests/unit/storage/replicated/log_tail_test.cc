@@ -51,7 +51,7 @@ class Warm {
     tail_.Stop();
     return tail_.Finish(
         {.revision = next.committed().revision, .end = next.committed().beat.next_frame},
-        [] { return Status(); });
+        next.store().beats());
   }
 
  private:
@@ -227,6 +227,43 @@ TEST_F(LogTailTest, AFrameThatWasDeletedIsDamageForBoth) {
   EXPECT_EQ(end.status().message(), "frame 2 is missing");
 }
 
+TEST_F(LogTailTest, ALeaderReadsOnAfterAnotherPartitionDiscardedTheHistory) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  Writing writing(leader.store(), leader.Load(rows));
+  WriteOneByOne(writing, 3);
+  writing.journal().Stop();
+  Warm warm(etcd_.options());
+  warm.tail().Stop();
+  Leader next(etcd_.options(), "b");
+  etcd_.Ctl({"put", "/of/another/partition", "x"});
+  const auto newest = client_->Range({.key = KeysOfTest().beat}, 5s);
+  ASSERT_EQ(client_->Compact(newest.revision, 5s).outcome, etcd::Outcome::kDone);
+  next.store().BeginBeats(20ms);
+  const auto end = warm.TakeOver(next);
+  next.store().EndBeats();
+  ASSERT_TRUE(end.ok()) << end.status().message();
+  EXPECT_EQ(warm.rows(), ColdRows().rows());
+}
+
+TEST_F(LogTailTest, ALeaderThatWasDeposedDoesNotReadOn) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  Writing writing(leader.store(), leader.Load(rows));
+  WriteOneByOne(writing, 3);
+  writing.journal().Stop();
+  Warm warm(etcd_.options());
+  warm.tail().Stop();
+  Leader deposed(etcd_.options(), "b");
+  const Leader next(etcd_.options(), "c");
+  ASSERT_EQ(client_->Compact(next.committed().revision, 5s).outcome, etcd::Outcome::kDone);
+  deposed.store().BeginBeats(20ms);
+  const auto end = warm.TakeOver(deposed);
+  deposed.store().EndBeats();
+  ASSERT_FALSE(end.ok());
+  EXPECT_EQ(end.status().code(), StatusCode::kDeposed);
+}
+
 TEST_F(LogTailTest, ALeaderThatIsDeposedWhileItReadsStopsReading) {
   RowTable rows;
   Leader leader(etcd_.options(), "a");
@@ -235,8 +272,10 @@ TEST_F(LogTailTest, ALeaderThatIsDeposedWhileItReadsStopsReading) {
   writing.journal().Stop();
   Warm warm(etcd_.options());
   warm.tail().Stop();
-  const auto end = warm.tail().Finish({.revision = leader.committed().revision + 100, .end = 2},
-                                      [] { return Status(StatusCode::kDeposed, "deposed"); });
+  LoadingBeats beats;
+  beats.Begin([] { return Status(StatusCode::kDeposed, "deposed"); }, 1ms);
+  const auto end =
+      warm.tail().Finish({.revision = leader.committed().revision + 100, .end = 2}, beats);
   ASSERT_FALSE(end.ok());
 }
 

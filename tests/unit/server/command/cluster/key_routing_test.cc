@@ -99,6 +99,13 @@ TEST_F(KeyRoutingTest, AClientWithTlsIsSentToTheTlsPort) {
   EXPECT_EQ(client_.Say("GET " + key), MovedTo(key, "b1.example:3250"));
 }
 
+TEST_F(KeyRoutingTest, AWaitForReplicasHasNoKey) {
+  for (int replicas = 0; replicas < 10; ++replicas) {
+    EXPECT_EQ(client_.Say("WAIT " + std::to_string(replicas) + " 100"), "0");
+  }
+  EXPECT_EQ(client_.Say("WAIT " + KeyOf(1) + " TIMEOUT 1s"), MovedTo(KeyOf(1), "b1.example:3247"));
+}
+
 TEST_F(KeyRoutingTest, AStandbyNamesTheLeaderOfItsPartition) {
   StandBy();
   EXPECT_EQ(client_.Say("LOCK " + KeyOf(0) + " w"), MovedTo(KeyOf(0), "b0.example:3247"));
@@ -178,8 +185,8 @@ TEST_F(KeyRoutingTest, TheFleetIsDescribedAsARedisCluster) {
   EXPECT_THAT(client_.Say("CLUSTER SLOTS"), testing::Not(HasSubstr("10922")))
       << "a partition without a leader is not listed";
   EXPECT_THAT(client_.Say("CLUSTER NODES"),
-              HasSubstr(a0 + " a0.example:3247@3247 myself,master - 0 0 5 connected 0-5460\n" +
-                        b0 + " b0.example:3247@3247 slave " + a0 + " 0 0 5 connected\n"));
+              HasSubstr(a0 + " a0.example:3247@3247 myself,master - 0 0 5 connected 0-5460\n" + b0 +
+                        " b0.example:3247@3247 slave " + a0 + " 0 0 5 connected\n"));
   EXPECT_THAT(client_.Say("CLUSTER NODES"), HasSubstr("slave - 0 0 0 connected"));
   EXPECT_THAT(
       client_.Say("CLUSTER INFO"),
@@ -204,7 +211,8 @@ TEST_F(KeyRoutingTest, KeysAreFoundByTheirSlot) {
   EXPECT_EQ(client_.Say("CLUSTER COUNTKEYSINSLOT 16384"), "-ERR Invalid slot");
   EXPECT_THAT(client_.Say("CLUSTER GETKEYSINSLOT " + slot + " 1"), HasSubstr(tag + "\"]"));
   EXPECT_EQ(client_.Say("CLUSTER GETKEYSINSLOT " + slot + " 0"), "[]");
-  EXPECT_EQ(client_.Say("CLUSTER GETKEYSINSLOT " + slot + " -1"), "-ERR Invalid number of keys");
+  EXPECT_EQ(client_.Say("CLUSTER GETKEYSINSLOT " + slot + " -1"),
+            "-ERR Invalid slot or number of keys");
 }
 
 TEST_F(KeyRoutingTest, ShapingIsRefusedWithAHint) {
