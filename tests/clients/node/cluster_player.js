@@ -6,6 +6,12 @@ export const nodes = process.env.NODES.split(",").map((address) => {
   return { host, port: Number(port) };
 });
 
+// Returns the first key of a command.
+export function keyOf(words) {
+  if (words[0] === "EVAL") return words[3];
+  return /^M(LOCK|UNLOCK|RENEW)$/.test(words[0]) ? words[2] : words[1];
+}
+
 // The messages that have arrived, and the requests that wait for one.
 const messages = [];
 const waiters = [];

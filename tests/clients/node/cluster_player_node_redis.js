@@ -1,7 +1,7 @@
 // Drives node-redis's createCluster, as ../cluster/player.md describes. RESP is the version of the
 // protocol.
 import { createCluster } from "redis";
-import { deliver, nodes, play } from "./cluster_player.js";
+import { deliver, keyOf, nodes, play } from "./cluster_player.js";
 
 const client = createCluster({
   rootNodes: nodes.map((socket) => ({ socket })), RESP: Number(process.env.RESP) });
@@ -9,11 +9,6 @@ client.on("error", () => {});
 await client.connect();
 
 // node-redis asks its user for the key that determines the node.
-function keyOf(words) {
-  if (words[0] === "EVAL") return words[3];
-  return words[0].startsWith("M") ? words[2] : words[1];
-}
-
 function fill(pipeline, commands) {
   for (const words of commands) pipeline.addCommand(keyOf(words), false, words);
   return pipeline;
