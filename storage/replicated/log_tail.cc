@@ -10,6 +10,9 @@ namespace {
 // This pause is long, because reading a damaged log again costs as much as reading a good one.
 constexpr std::chrono::milliseconds kPauseAfterDamage{10'000};
 constexpr std::chrono::milliseconds kPauseOfFinish{50};
+// A leader that loads writes a beat several times a second. If it has stopped doing so, another
+// node may lead.
+constexpr int kCompactedMax = 200;
 
 Status OfStop() { return Refused("reading was stopped"); }
 
@@ -189,22 +192,32 @@ std::uint64_t LogTail::loads() const {
   return state_.loads;
 }
 
-Result<LogEnd> LogTail::Finish(const PinnedLog& log, const std::function<Status()>& may_continue) {
-  const auto read = [&](const etcd::Get& get) -> Result<etcd::RangeAnswer> {
-    for (;;) {
+// The leaders of other partitions discard etcd's history, which all partitions share. While this
+// node leads and only beats, its log does not change, so each of its beats can be read at instead.
+Result<LogEnd> LogTail::Finish(const PinnedLog& log,
+                               const std::function<Result<std::int64_t>()>& newest_write) {
+  std::int64_t revision = log.revision;
+  const auto read = [&](etcd::Get get) -> Result<etcd::RangeAnswer> {
+    for (int compacted = 0;;) {
+      get.revision = revision;
       etcd::RangeAnswer answer = client_->Range(get, options_.call_timeout);
       if (answer.outcome == etcd::Outcome::kDone) return answer;
-      // Only a leader compacts, so another node leads.
-      if (answer.outcome == etcd::Outcome::kCompacted) {
-        return Status(StatusCode::kDeposed, answer.message);
-      }
       if (answer.outcome == etcd::Outcome::kFailed) return Failed("etcd: " + answer.message);
       if (is_abandoned_) return OfStop();
-      Status status = may_continue();
-      if (!status.ok()) return status;
-      std::this_thread::sleep_for(kPauseOfFinish);
+      const auto newest = newest_write();
+      if (!newest.ok()) return newest.status();
+      const bool is_compacted = answer.outcome == etcd::Outcome::kCompacted;
+      if (is_compacted && ++compacted > kCompactedMax) {
+        return Status(StatusCode::kDeposed, answer.message);
+      }
+      if (is_compacted && newest.value() > revision) {
+        revision = newest.value();
+      } else {
+        std::this_thread::sleep_for(kPauseOfFinish);
+      }
     }
   };
+  const auto may_continue = [&] { return newest_write().status(); };
   Status status = copy_->CatchUp({.read = read, .between = may_continue}, log);
   CountLag();
   if (!status.ok()) return status;

@@ -61,10 +61,12 @@ class LogTail {
   // Ends the threads, but keeps what they have read. Waits for a call to etcd that is in progress.
   void Stop();
 
-  // Call this after Stop. Reads the rest of the log at this revision. `may_continue` is called
-  // repeatedly, and its failure ends the reading. Calls to etcd are repeated until they succeed, or
-  // until Abandon.
-  Result<LogEnd> Finish(const PinnedLog& log, const std::function<Status()>& may_continue);
+  // Call this after Stop. Reads the rest of the log at this revision, or at that of a newer write
+  // of the same leader if the history before it was discarded. `newest_write`, which returns the
+  // revision of that write, is called repeatedly, and its failure ends the reading. Calls to etcd
+  // are repeated until they succeed, or until Abandon.
+  Result<LogEnd> Finish(const PinnedLog& log,
+                        const std::function<Result<std::int64_t>()>& newest_write);
   FrameGroups TakeGroups() { return copy_->TakeGroups(); }
 
   // These may be called by any thread:
