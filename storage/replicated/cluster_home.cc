@@ -85,7 +85,7 @@ Status ClusterHome::ReadRest() {
                       .end = writer_.committed().beat.next_frame};
   store_.BeginBeats(kBeatWhileLoading);
   tail_.Stop();
-  auto end = tail_.Finish(log, store_.beats());
+  auto end = tail_.Finish(log, [this] { return store_.newest_write(); });
   if (!end.ok()) {
     store_.EndBeats();
     return end.status();

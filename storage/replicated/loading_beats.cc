@@ -5,24 +5,22 @@
 
 namespace fairlock::storage::replicated {
 
-void LoadingBeats::Begin(Beat beat, std::chrono::milliseconds every) {
+void LoadingBeats::Begin(std::function<Status()> beat, std::chrono::milliseconds every) {
   assert(!thread_.joinable());
   thread_ = std::thread([this, beat = std::move(beat), every] { Run(beat, every); });
 }
 
-void LoadingBeats::Run(const Beat& beat, std::chrono::milliseconds every) {
+void LoadingBeats::Run(const std::function<Status()>& beat, std::chrono::milliseconds every) {
   for (int i = 0; i < kBeatsMax; ++i) {
     {
       std::unique_lock lock(mutex_);
       if (ended_.wait_for(lock, every, [this] { return is_ending_; })) return;
     }
-    const Result<std::int64_t> revision = beat();
+    Status status = beat();
+    if (status.ok()) continue;
     const std::lock_guard lock(mutex_);
-    if (!revision.ok()) {
-      failure_ = revision.status();
-      return;
-    }
-    revision_ = revision.value();
+    failure_ = std::move(status);
+    return;
   }
 }
 
@@ -41,11 +39,6 @@ Status LoadingBeats::End() {
 Status LoadingBeats::failure() const {
   const std::lock_guard lock(mutex_);
   return failure_;
-}
-
-std::int64_t LoadingBeats::revision() const {
-  const std::lock_guard lock(mutex_);
-  return revision_;
 }
 
 }  // namespace fairlock::storage::replicated

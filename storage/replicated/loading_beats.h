@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -23,27 +22,21 @@ class LoadingBeats {
   LoadingBeats& operator=(const LoadingBeats&) = delete;
   ~LoadingBeats() { static_cast<void>(End()); }
 
-  // Writes a beat, and returns its revision.
-  using Beat = std::function<Result<std::int64_t>()>;
-
   // The thread calls `beat`. REQUIRES: Begin was not called before.
-  void Begin(Beat beat, std::chrono::milliseconds every);
+  void Begin(std::function<Status()> beat, std::chrono::milliseconds every);
   // Ends the beats. Waits for one that is being written. Returns the failure, if any.
   Status End();
   // The failure that ended the beats; ok: none has failed. Thread-safe.
   Status failure() const;
-  // The revision of the newest beat; 0: none yet. Thread-safe.
-  std::int64_t revision() const;
 
  private:
-  void Run(const Beat& beat, std::chrono::milliseconds every);
+  void Run(const std::function<Status()>& beat, std::chrono::milliseconds every);
 
   std::thread thread_;
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   bool is_ending_ = false;
   Status failure_;
-  std::int64_t revision_ = 0;
 };
 
 }  // namespace fairlock::storage::replicated

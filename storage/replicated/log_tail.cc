@@ -10,6 +10,9 @@ namespace {
 // This pause is long, because reading a damaged log again costs as much as reading a good one.
 constexpr std::chrono::milliseconds kPauseAfterDamage{10'000};
 constexpr std::chrono::milliseconds kPauseOfFinish{50};
+// A leader that loads writes a beat several times a second. If it has stopped doing so, another
+// node may lead.
+constexpr int kCompactedMax = 200;
 
 Status OfStop() { return Refused("reading was stopped"); }
 
@@ -189,26 +192,32 @@ std::uint64_t LogTail::loads() const {
   return state_.loads;
 }
 
-Result<LogEnd> LogTail::Finish(const PinnedLog& log, const LoadingBeats& beats) {
+// The leaders of other partitions discard etcd's history, which all partitions share. While this
+// node leads and only beats, its log does not change, so each of its beats can be read at instead.
+Result<LogEnd> LogTail::Finish(const PinnedLog& log,
+                               const std::function<Result<std::int64_t>()>& newest_write) {
   std::int64_t revision = log.revision;
   const auto read = [&](etcd::Get get) -> Result<etcd::RangeAnswer> {
-    for (;;) {
+    for (int compacted = 0;;) {
       get.revision = revision;
       etcd::RangeAnswer answer = client_->Range(get, options_.call_timeout);
       if (answer.outcome == etcd::Outcome::kDone) return answer;
       if (answer.outcome == etcd::Outcome::kFailed) return Failed("etcd: " + answer.message);
       if (is_abandoned_) return OfStop();
-      Status status = beats.failure();
-      if (!status.ok()) return status;
-      if (answer.outcome == etcd::Outcome::kCompacted) {
-        // The leader of another partition may have discarded the history, or another node leads
-        // this partition, which the next beat shows.
-        revision = std::max(revision, beats.revision());
+      const auto newest = newest_write();
+      if (!newest.ok()) return newest.status();
+      const bool is_compacted = answer.outcome == etcd::Outcome::kCompacted;
+      if (is_compacted && ++compacted > kCompactedMax) {
+        return Status(StatusCode::kDeposed, answer.message);
       }
-      std::this_thread::sleep_for(kPauseOfFinish);
+      if (is_compacted && newest.value() > revision) {
+        revision = newest.value();
+      } else {
+        std::this_thread::sleep_for(kPauseOfFinish);
+      }
     }
   };
-  const auto may_continue = [&] { return beats.failure(); };
+  const auto may_continue = [&] { return newest_write().status(); };
   Status status = copy_->CatchUp({.read = read, .between = may_continue}, log);
   CountLag();
   if (!status.ok()) return status;

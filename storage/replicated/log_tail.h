@@ -16,7 +16,6 @@
 #include "storage/etcd/etcd_watch.h"
 #include "storage/replicated/beat.h"
 #include "storage/replicated/leadership.h"
-#include "storage/replicated/loading_beats.h"
 #include "storage/replicated/log_copy.h"
 
 namespace fairlock::storage::replicated {
@@ -62,11 +61,12 @@ class LogTail {
   // Ends the threads, but keeps what they have read. Waits for a call to etcd that is in progress.
   void Stop();
 
-  // Call this after Stop. Reads the rest of the log at this revision, or, once the history of that
-  // revision is gone, at that of a later beat of this leader: until it has read the log, nobody
-  // changes it. A failure of the beats ends the reading. Calls to etcd are repeated until they
-  // succeed, or until Abandon.
-  Result<LogEnd> Finish(const PinnedLog& log, const LoadingBeats& beats);
+  // Call this after Stop. Reads the rest of the log at this revision, or at that of a newer write
+  // of the same leader if the history before it was discarded. `newest_write`, which returns the
+  // revision of that write, is called repeatedly, and its failure ends the reading. Calls to etcd
+  // are repeated until they succeed, or until Abandon.
+  Result<LogEnd> Finish(const PinnedLog& log,
+                        const std::function<Result<std::int64_t>()>& newest_write);
   FrameGroups TakeGroups() { return copy_->TakeGroups(); }
 
   // These may be called by any thread:

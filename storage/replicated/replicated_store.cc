@@ -45,22 +45,18 @@ Result<bool> ReplicatedStore::HasHeading() {
   return !answer->found.empty();
 }
 
-// Repeats the read until it is answered.
+// Repeats the read until it is answered. The leaders of other partitions discard etcd's history,
+// which all partitions share. While this node leads and only beats, its log does not change, so it
+// can be read at a new beat.
 Result<etcd::RangeAnswer> ReplicatedStore::Read(etcd::Get get) {
   for (;;) {
     etcd::RangeAnswer answer = client_.Range(get, options_.call_timeout);
     if (answer.outcome == etcd::Outcome::kDone) return answer;
     if (answer.outcome == etcd::Outcome::kFailed) return Failed(answer.message);
-    Status status;
-    if (answer.outcome == etcd::Outcome::kCompacted) {
-      // The leader of another partition may have discarded the history. If this beat is committed,
-      // nobody else has changed the log since the take-over.
-      status = Commit({});
-      get.revision = writer_.committed().revision;
-    } else {
-      status = Pause(answer.message);
-    }
+    const bool is_compacted = answer.outcome == etcd::Outcome::kCompacted;
+    Status status = is_compacted ? Commit({}) : Pause(answer.message);
     if (!status.ok()) return status;
+    if (is_compacted) get.revision = writer_.committed().revision;
   }
 }
 
@@ -107,12 +103,13 @@ Status ReplicatedStore::HandOver(const std::string& successor) {
 }
 
 void ReplicatedStore::BeginBeats(std::chrono::milliseconds every) {
-  const auto beat = [this]() -> Result<std::int64_t> {
-    Status status = Commit({});
-    if (!status.ok()) return status;
-    return writer_.committed().revision;
-  };
-  beats_.Begin(beat, every);
+  beats_.Begin([this] { return Commit({}); }, every);
+}
+
+Result<std::int64_t> ReplicatedStore::newest_write() const {
+  Status status = beats_.failure();
+  if (!status.ok()) return status;
+  return committed_.revision.load();
 }
 
 Status ReplicatedStore::Commit(const GuardedWrite& write) {
@@ -121,7 +118,8 @@ Status ReplicatedStore::Commit(const GuardedWrite& write) {
     const etcd::TxnAnswer answer = client_.Transact(writer_.txn(), options_.call_timeout);
     switch (writer_.Take(answer)) {
       case FrameWriter::Progress::kCommitted:
-        for (const std::string& frame : write.frames) committed_bytes_ += frame.size();
+        committed_.revision = writer_.committed().revision;
+        for (const std::string& frame : write.frames) committed_.bytes += frame.size();
         return {};
       case FrameWriter::Progress::kDeposed:
         return Deposed("node " + writer_.other().beat.leader + " leads, epoch " +
@@ -153,7 +151,7 @@ std::string ReplicatedStore::LastError() const {
   return last_error_;
 }
 
-// Must not be called by the beats during a load, which reads at the revision of the take-over.
+// The beats during a load do not call this, because it would make the load repeat a read.
 void ReplicatedStore::CompactIfDue() {
   const std::int64_t revision = writer_.committed().revision;
   const bool is_due =

@@ -60,7 +60,8 @@ class ReplicatedStore final : public Store {
   // Writes beats on a separate thread until the next Append, Replace or HandOver, or until
   // EndBeats. Nothing else may write during that time.
   void BeginBeats(std::chrono::milliseconds every);
-  const LoadingBeats& beats() const { return beats_; }
+  // The revision of the newest committed write, or the failure that ended the beats. Thread-safe.
+  Result<std::int64_t> newest_write() const;
   void EndBeats() { static_cast<void>(beats_.End()); }
 
   // Hands leadership over: this is the last write. `successor` may be empty.
@@ -69,7 +70,7 @@ class ReplicatedStore final : public Store {
   // From now on, calls fail after this many failed attempts; 0: after the attempt in progress.
   void LimitAttempts(int count) { attempts_left_ = count; }
   // The total size of all frames that were committed. Thread-safe.
-  std::uint64_t committed_bytes() const { return committed_bytes_; }
+  std::uint64_t committed_bytes() const { return committed_.bytes; }
   // The reason why the transaction in progress is not committed yet; empty: no attempt has failed.
   std::string LastError() const;
 
@@ -88,7 +89,10 @@ class ReplicatedStore final : public Store {
   FrameGroups groups_;
   std::string group_;  // reused by each append, to save allocations
   std::int64_t compacted_revision_ = 0;
-  std::atomic<std::uint64_t> committed_bytes_ = 0;
+  struct {
+    std::atomic<std::int64_t> revision = 0;
+    std::atomic<std::uint64_t> bytes = 0;  // of all frames
+  } committed_;
   std::atomic<int> attempts_left_ = kUnlimited;
   mutable std::mutex mutex_;
   std::string last_error_;

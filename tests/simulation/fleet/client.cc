@@ -1,7 +1,10 @@
 #include "tests/simulation/fleet/client.h"
 
+#include <charconv>
 #include <iterator>
 #include <utility>
+
+#include "server/command/cluster/slots.h"
 
 namespace fairlock::fleet {
 
@@ -9,11 +12,19 @@ namespace {
 
 constexpr TimeUs kPatience = 2 * kSecond;
 constexpr TimeUs kKeepalive = 500 * kMs;
+constexpr int kRedirectsMax = 5;
+
+int PartitionOfKey(int key, int partitions) {
+  const std::uint16_t slot = command::SlotOf("k" + std::to_string(key));
+  return static_cast<int>(command::PartitionOf(slot, static_cast<std::uint32_t>(partitions)));
+}
 
 }  // namespace
 
 Client::Client(const ClientOptions& options, ClientWorld& world, std::uint64_t seed)
-    : options_(options), world_(world), random_(seed), node_(Any(options.nodes)) {}
+    : options_(options), world_(world), random_(seed) {
+  for (int i = 0; i < options.partitions; ++i) nodes_.push_back(Any(options.nodes));
+}
 
 void Client::Rest(TimeUs at_most) {
   Time().After(random_.Between(kMs, at_most), [this, turn = ++turn_] {
@@ -25,15 +36,29 @@ void Client::Act() {
   if (Percent(8)) {
     // Another node may accept the request too, or the answer may name the wrong node.
     if (link_) world_.network.CloseAtClient(std::exchange(link_, nullptr));
-    node_ = Any(options_.nodes);
+    node() = Any(options_.nodes);
   }
-  if (!Connect()) return;
-  Ask(Choose());
+  if (options_.partitions == 1) {
+    if (Connect()) Ask(Choose());
+    return;
+  }
+  auto request = redirected_ ? std::move(redirected_) : Choose();
+  GoTo(PartitionOfKey(request->key, options_.partitions));
+  request->partition = partition_;
+  if (Connect()) Ask(std::move(request));
+}
+
+// Its connections to other nodes would only cost time.
+void Client::GoTo(int partition) {
+  partition_ = partition;
+  if (!link_ || linked_node_ == node()) return;
+  world_.network.CloseAtClient(std::exchange(link_, nullptr));
 }
 
 bool Client::Connect() {
   if (link_) return true;
-  link_ = world_.connect(node_);
+  link_ = world_.connect(node());
+  linked_node_ = node();
   if (!link_) {
     TryNextNode();
     Rest(200 * kMs);
@@ -111,7 +136,7 @@ void Client::Ask(std::shared_ptr<Request> request) {
   request->sent = Time().now();
   asked_ = std::move(request);
   world_.ledger.Send(asked_);
-  world_.tell(*asked_, "asks n" + std::to_string(node_));
+  world_.tell(*asked_, "asks n" + std::to_string(node()));
   world_.network.SendRequest(link_, asked_);
   ++turn_;
   Watch();
@@ -142,11 +167,13 @@ void Client::TakeReply(const Reply& reply) {
   const auto request = std::exchange(asked_, nullptr);
   world_.tell(*request, "<- " + TextOf(reply));
   world_.ledger.Take(*request, reply);
+  if (IsRedirected(*request, reply)) return Rest(5 * kMs);
   if (reply.kind != Reply::Kind::kError) {
     Follow(*request, reply);
     return Rest(options_.think);
   }
-  const bool is_down = reply.text.starts_with("CLUSTERDOWN") || reply.text.starts_with("LOADING");
+  const bool is_down = reply.text.starts_with("CLUSTERDOWN") || reply.text.starts_with("LOADING") ||
+                       reply.text.starts_with("MOVED");
   if (is_down) {
     world_.network.CloseAtClient(std::exchange(link_, nullptr));
     TryNextNode();
@@ -154,6 +181,23 @@ void Client::TakeReply(const Reply& reply) {
     to_ask_again_ = nullptr;
   }
   Rest(150 * kMs);
+}
+
+// Follows "MOVED slot node:port" as clients of Redis Cluster do, but gives up after some redirects
+// in a row.
+bool Client::IsRedirected(const Request& request, const Reply& reply) {
+  const bool is_moved = reply.kind == Reply::Kind::kError && reply.text.starts_with("MOVED");
+  if (!is_moved || ++redirects_ > kRedirectsMax) {
+    redirects_ = 0;
+    return false;
+  }
+  const std::size_t name = reply.text.find(" n");
+  std::from_chars(reply.text.data() + name + 2, reply.text.data() + reply.text.size(), node());
+  redirected_ = std::make_shared<Request>(request);
+  redirected_->fate = Request::Fate::kUnderWay;
+  redirected_->decided_at = 0;
+  redirected_->by = {};
+  return true;
 }
 
 void Client::Follow(const Request& request, const Reply& reply) {

@@ -1,4 +1,5 @@
-// A client of the fleet: it asks the node that it believes to be the leader, and retries at others.
+// A client of the fleet: it asks the node that it believes to be the leader, retries at others, and
+// follows redirects.
 #pragma once
 
 #include <functional>
@@ -6,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tests/simulation/fleet/ledger.h"
 #include "tests/simulation/fleet/link.h"
@@ -19,6 +21,7 @@ struct ClientOptions {
   int owners = 0;
   int keys = 0;
   int nodes = 0;
+  int partitions = 1;
   TimeUs lease = 0;       // of each of its locks
   TimeUs think = 0;       // the maximum pause between two requests
   bool notifies = false;  // whether some of its requests have NOTIFY
@@ -54,19 +57,27 @@ class Client {
   void ChooseRead(Request& request);
   void Ask(std::shared_ptr<Request> request);
   bool Connect();
+  bool IsRedirected(const Request& request, const Reply& reply);
+  void GoTo(int partition);
   void Watch();
   void TakeReply(const Reply& reply);
   void Follow(const Request& request, const Reply& reply);
   void LoseLink(bool by_itself, const std::string& why);
-  void TryNextNode() { node_ = (node_ + 1) % options_.nodes; }
+  void TryNextNode() { node() = (node() + 1) % options_.nodes; }
+  // The node that it believes to lead the partition of the next request.
+  int& node() { return nodes_[static_cast<std::size_t>(partition_)]; }
   bool Percent(std::uint64_t share) { return random_.Below(100) < share; }
   int Any(int count) { return static_cast<int>(random_.Below(static_cast<std::uint64_t>(count))); }
 
   const ClientOptions options_;
   ClientWorld& world_;
   simulation::Random random_;
-  int node_ = 0;
+  std::vector<int> nodes_;  // the believed leader of each partition
+  int partition_ = 0;       // that of the next request
   std::shared_ptr<Link> link_;
+  int linked_node_ = 0;
+  std::shared_ptr<Request> redirected_;    // to be asked again elsewhere; null: none
+  int redirects_ = 0;                      // how many there were in a row
   std::shared_ptr<Request> asked_;         // in flight; null: none
   std::shared_ptr<Request> to_ask_again_;  // a LOCK whose outcome is unknown; null: none
   std::map<int, Token> holds_;             // by key, as far as the client knows

@@ -43,12 +43,28 @@ etcd::TxnAnswer EtcdModel::Transact(const etcd::Txn& txn) {
       std::ranges::all_of(txn.compares, [this](const auto& compare) { return Holds(compare); });
   answer.outcome = holds ? etcd::Outcome::kDone : etcd::Outcome::kRefused;
   bool has_changed = false;
-  for (const etcd::Operation& operation : holds ? txn.then : txn.otherwise) {
+  const auto& operations = holds ? txn.then : txn.otherwise;
+  if (std::ranges::any_of(operations, [this](const auto& one) { return LacksLease(one); })) {
+    answer.outcome = etcd::Outcome::kNoLease;
+    answer.message = "the lease does not exist";
+    return answer;
+  }
+  for (const etcd::Operation& operation : operations) {
     has_changed |= Execute(operation, store_.revision + 1, answer);
   }
   if (has_changed) ++store_.revision;
   answer.revision = store_.revision;
   return answer;
+}
+
+bool EtcdModel::LacksLease(const etcd::Operation& operation) const {
+  const auto* const put = std::get_if<etcd::Put>(&operation);
+  return put != nullptr && put->lease != 0 && !store_.leases.contains(put->lease);
+}
+
+void EtcdModel::Add(etcd::WatchEvent change) {
+  if (hear_) hear_(change);
+  store_.changes.push_back(std::move(change));
 }
 
 bool EtcdModel::Execute(const etcd::Operation& operation, std::int64_t revision,
@@ -57,12 +73,13 @@ bool EtcdModel::Execute(const etcd::Operation& operation, std::int64_t revision,
     Versions& versions = store_.keys[put->key];
     const bool exists = !versions.empty() && versions.back().create_revision != 0;
     const std::int64_t created = exists ? versions.back().create_revision : revision;
-    versions.push_back({revision, created, put->value});
-    store_.changes.push_back({.kind = etcd::WatchEvent::Kind::kPut,
-                              .kv = {.key = put->key,
-                                     .value = put->value,
-                                     .create_revision = created,
-                                     .mod_revision = revision}});
+    versions.push_back({revision, created, put->value, put->lease});
+    Add({.kind = etcd::WatchEvent::Kind::kPut,
+         .kv = {.key = put->key,
+                .value = put->value,
+                .create_revision = created,
+                .mod_revision = revision,
+                .lease = put->lease}});
     return true;
   }
   if (const auto* range = std::get_if<etcd::DeleteRange>(&operation)) {
@@ -80,8 +97,8 @@ bool EtcdModel::Delete(const etcd::DeleteRange& range, std::int64_t revision) {
        at != store_.keys.end() && IsInRange(at->first, range.key, range.range_end); ++at) {
     if (at->second.back().create_revision == 0) continue;
     at->second.push_back({revision, 0});
-    store_.changes.push_back({.kind = etcd::WatchEvent::Kind::kDelete,
-                              .kv = {.key = at->first, .mod_revision = revision}});
+    Add({.kind = etcd::WatchEvent::Kind::kDelete,
+         .kv = {.key = at->first, .mod_revision = revision}});
     has_deleted = true;
   }
   return has_deleted;
@@ -101,7 +118,8 @@ void EtcdModel::Collect(const etcd::Get& get, std::int64_t revision,
     answer.found.push_back({.key = at->first,
                             .value = get.keys_only ? "" : version->value,
                             .create_revision = version->create_revision,
-                            .mod_revision = version->revision});
+                            .mod_revision = version->revision,
+                            .lease = version->lease});
   }
 }
 
@@ -156,6 +174,63 @@ etcd::Answer EtcdModel::Compact(std::int64_t revision) {
     }
   }
   return answer;
+}
+
+etcd::LeaseAnswer EtcdModel::GrantLease(TimeUs ttl) {
+  etcd::LeaseAnswer answer;
+  answer.outcome = etcd::Outcome::kDone;
+  answer.revision = store_.revision;
+  answer.id = ++leases_granted_;
+  answer.ttl_s = ttl / kSecond;
+  store_.leases[answer.id] = {.ttl = ttl, .until = Time().now() + ttl};
+  return answer;
+}
+
+etcd::LeaseAnswer EtcdModel::KeepLeaseAlive(std::int64_t id) {
+  etcd::LeaseAnswer answer;
+  answer.revision = store_.revision;
+  const auto lease = store_.leases.find(id);
+  if (lease == store_.leases.end() || lease->second.until <= Time().now()) {
+    answer.outcome = etcd::Outcome::kNoLease;
+    answer.message = "the lease does not exist";
+    return answer;
+  }
+  lease->second.until = std::max(lease->second.until, Time().now() + lease->second.ttl);
+  answer.outcome = etcd::Outcome::kDone;
+  answer.id = id;
+  answer.ttl_s = lease->second.ttl / kSecond;
+  return answer;
+}
+
+etcd::Answer EtcdModel::RevokeLease(std::int64_t id) {
+  etcd::Answer answer;
+  answer.outcome = store_.leases.erase(id) != 0 ? etcd::Outcome::kDone : etcd::Outcome::kNoLease;
+  bool has_deleted = false;
+  const std::int64_t revision = store_.revision + 1;
+  for (auto& [key, versions] : store_.keys) {
+    if (versions.back().create_revision == 0 || versions.back().lease != id) continue;
+    has_deleted |= Delete({.key = key}, revision);
+  }
+  if (has_deleted) store_.revision = revision;
+  answer.revision = store_.revision;
+  return answer;
+}
+
+void EtcdModel::ExtendLeases(TimeUs from) {
+  for (auto& [id, lease] : store_.leases) lease.until = std::max(lease.until, from + lease.ttl);
+}
+
+std::vector<std::int64_t> EtcdModel::ExpiredLeases() const {
+  std::vector<std::int64_t> expired;
+  for (const auto& [id, lease] : store_.leases) {
+    if (lease.until <= Time().now()) expired.push_back(id);
+  }
+  return expired;
+}
+
+void EtcdModel::Restore() {
+  store_ = backup_;
+  ExtendLeases(Time().now());
 }
 
 }  // namespace fairlock::fleet

@@ -1,13 +1,15 @@
-// A model of etcd's key-value store: one thread, no leases.
+// A model of etcd's key-value store and its leases: one thread.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "storage/etcd/requests.h"
+#include "tests/simulation/fleet/virtual_time.h"
 
 namespace fairlock::fleet {
 
@@ -23,20 +25,39 @@ class EtcdModel {
   etcd::RangeAnswer Range(const etcd::Get& get) const;
   etcd::Answer Compact(std::int64_t revision);
 
+  etcd::LeaseAnswer GrantLease(TimeUs ttl);
+  etcd::LeaseAnswer KeepLeaseAlive(std::int64_t id);
+  // Deletes the keys of the lease. kNoLease: the lease has already ended.
+  etcd::Answer RevokeLease(std::int64_t id);
+  // As at a new leader of etcd: each lease has at least its whole length left at that time.
+  void ExtendLeases(TimeUs from);
+  // Returns leases whose time has run out. They do not end before they are revoked.
+  std::vector<std::int64_t> ExpiredLeases() const;
+  bool has_leases() const { return !store_.leases.empty(); }
+
+  // Calls `hear` with every change, in order.
+  void Report(std::function<void(const etcd::WatchEvent& event)> hear) { hear_ = std::move(hear); }
+
   // Returns what a watch of these keys reports from that revision on, in order.
   std::vector<etcd::WatchEvent> Changes(const etcd::Get& target, std::int64_t revision) const;
 
   std::int64_t revision() const { return store_.revision; }
   std::int64_t compacted() const { return store_.compacted; }
   void Backup() { backup_ = store_; }
-  // Undoes everything since the last Backup. The revisions after it are used again.
-  void Restore() { store_ = backup_; }
+  // Undoes everything since the last Backup. The revisions after it are used again. The leases
+  // begin anew.
+  void Restore();
 
  private:
   struct Version {
     std::int64_t revision = 0;
     std::int64_t create_revision = 0;  // 0: deleted
     std::string value = {};
+    std::int64_t lease = 0;  // 0: none
+  };
+  struct Lease {
+    TimeUs ttl = 0;
+    TimeUs until = 0;
   };
   using Versions = std::vector<Version>;  // in ascending order of revision
   struct Store {
@@ -44,16 +65,22 @@ class EtcdModel {
     std::int64_t compacted = 0;
     std::map<std::string, Versions> keys = {};
     std::deque<etcd::WatchEvent> changes = {};  // since the compacted revision
+    std::map<std::int64_t, Lease> leases = {};  // by id
   };
 
   const Version* Find(const std::string& key, std::int64_t revision) const;
   bool Holds(const etcd::Compare& compare) const;
+  bool LacksLease(const etcd::Operation& operation) const;
   bool Execute(const etcd::Operation& operation, std::int64_t revision, etcd::TxnAnswer& answer);
   bool Delete(const etcd::DeleteRange& range, std::int64_t revision);
   void Collect(const etcd::Get& get, std::int64_t revision, etcd::RangeAnswer& answer) const;
 
+  void Add(etcd::WatchEvent change);
+
   Store store_;
   Store backup_;
+  std::int64_t leases_granted_ = 0;  // a restored etcd does not use their ids again
+  std::function<void(const etcd::WatchEvent& event)> hear_ = nullptr;
 };
 
 }  // namespace fairlock::fleet

@@ -27,6 +27,7 @@ EtcdNetwork::~EtcdNetwork() { network = nullptr; }
 
 TimeUs EtcdNetwork::Delay() {
   if (OneIn(faults_.very_slow)) return random_.Between(800 * kMs, 6 * kSecond);
+  if (Time().now() < slow_until_) return random_.Between(50 * kMs, 500 * kMs);
   if (OneIn(faults_.slow)) return random_.Between(20 * kMs, 700 * kMs);
   return random_.Between(150, 2 * kMs);
 }
@@ -136,6 +137,25 @@ void EtcdNetwork::Receive(WatchStream& stream, std::vector<etcd::WatchEvent> eve
   if (stream.on_change) stream.on_change();
 }
 
+void EtcdNetwork::StopEtcdUntil(TimeUs end) {
+  down_until_ = end;
+  if (etcd_.has_leases() && random_.OneIn(2)) etcd_.ExtendLeases(end);
+}
+
+// As in etcd, each lease ends some time after it has run out.
+void EtcdNetwork::BeginExpiry() {
+  constexpr TimeUs kRoundMax = 500 * kMs;
+  Time().After(random_.Between(kMs, kRoundMax), [this] {
+    if (Time().now() >= down_until_) {
+      for (const std::int64_t lease : etcd_.ExpiredLeases()) {
+        etcd_.RevokeLease(lease);
+        SendChanges();
+      }
+    }
+    BeginExpiry();
+  });
+}
+
 void EtcdNetwork::EndStreams() {
   for (const auto& each : std::exchange(streams_, {})) {
     const auto stream = each.lock();
@@ -167,6 +187,45 @@ Answer EtcdClient::Compact(std::int64_t revision, Timeout timeout) {
   return fleet::Network().Call<Answer>(
       [revision](fleet::EtcdModel& model) { return model.Compact(revision); }, timeout,
       Outcome::kUnknown);
+}
+
+LeaseAnswer EtcdClient::GrantLease(std::chrono::seconds ttl, Timeout timeout) {
+  return fleet::Network().Call<LeaseAnswer>(
+      [ttl](fleet::EtcdModel& model) { return model.GrantLease(ttl.count() * fleet::kSecond); },
+      timeout, Outcome::kUnknown);
+}
+
+LeaseAnswer EtcdClient::KeepLeaseAlive(std::int64_t id, Timeout timeout) {
+  return fleet::Network().Call<LeaseAnswer>(
+      [id](fleet::EtcdModel& model) { return model.KeepLeaseAlive(id); }, timeout,
+      Outcome::kUnavailable);
+}
+
+Answer EtcdClient::RevokeLease(std::int64_t id, Timeout timeout) {
+  return fleet::Network().Call<Answer>(
+      [id](fleet::EtcdModel& model) { return model.RevokeLease(id); }, timeout, Outcome::kUnknown);
+}
+
+StatusAnswer EtcdClient::StatusOf(std::size_t /*endpoint*/, Timeout timeout) {
+  return fleet::Network().Call<StatusAnswer>(
+      [](fleet::EtcdModel& model) {
+        StatusAnswer answer;
+        answer.outcome = Outcome::kDone;
+        answer.revision = model.revision();
+        answer.member_id = answer.leader = 1;
+        return answer;
+      },
+      timeout, Outcome::kUnavailable);
+}
+
+AlarmsAnswer EtcdClient::Alarms(Timeout timeout) {
+  return fleet::Network().Call<AlarmsAnswer>(
+      [](fleet::EtcdModel& /*model*/) {
+        AlarmsAnswer answer;
+        answer.outcome = Outcome::kDone;
+        return answer;
+      },
+      timeout, Outcome::kUnavailable);
 }
 
 }  // namespace fairlock::storage::etcd

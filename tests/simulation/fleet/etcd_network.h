@@ -47,8 +47,13 @@ class EtcdNetwork {
   ~EtcdNetwork();
 
   void set_faults(const NetworkFaults& faults) { faults_ = faults; }
-  // Executes no request that arrives before that time.
-  void StopEtcdUntil(TimeUs end) { down_until_ = end; }
+  // Executes no request that arrives before that time. Leases may be extended, as if another
+  // leader of etcd began then.
+  void StopEtcdUntil(TimeUs end);
+  // Delays each request and each answer by tenths of a second until that time.
+  void SlowDownUntil(TimeUs end) { slow_until_ = end; }
+  // From now on, ends leases whose time has run out.
+  void BeginExpiry();
   // Cuts that process off from etcd until that time.
   void CutOff(const std::string& process, TimeUs end) { cut_off_ = {process, end}; }
   // Behaves as if etcd had been stopped.
@@ -95,6 +100,7 @@ class EtcdNetwork {
   simulation::Random random_;
   NetworkFaults faults_;
   TimeUs down_until_ = 0;
+  TimeUs slow_until_ = 0;
   std::pair<std::string, TimeUs> cut_off_;
   std::vector<std::weak_ptr<WatchStream>> streams_;
 };

@@ -1,9 +1,12 @@
 #include "tests/simulation/fleet/fleet.h"
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <utility>
 
+#include "storage/replicated/fleet_record.h"
+#include "tests/simulation/fleet/assignment_judge.h"
 #include "tests/simulation/fleet/seams.h"
 
 namespace fairlock::fleet {
@@ -12,7 +15,6 @@ namespace {
 
 constexpr TimeUs kTrouble = 20 * kSecond;   // how long faults occur
 constexpr TimeUs kRecovery = 15 * kSecond;  // within this time after the faults, a node must lead
-constexpr const char* kBeatKey = "/fairlock/sim/p/00/beat";
 
 class Fleet {
  public:
@@ -25,10 +27,20 @@ class Fleet {
     std::string name;
     TimeUs boot_offset = 0;
     TimeUs wall_offset = 0;
+    std::string machine = {};
+    std::optional<std::uint32_t> configured = {};  // the partition in its configuration; none: any
+    // What a deposed process remembers when it executes itself again.
+    struct {
+      std::optional<std::uint32_t> partition = {};
+      storage::replicated::Beat highest = {};
+    } remembered = {};
+    bool is_lost = false;                       // the machine does not come back
     std::shared_ptr<fleet::Run> run = nullptr;  // null: the process is not running
     TimeUs taken_over_at = 0;                   // when this run took over; 0: it is a standby
   };
 
+  void CreateFleet();
+  void AddNode(int number);
   void StartClients();
   void Start(Node& node);
   void StartLater(Node& node, TimeUs delay);
@@ -40,6 +52,9 @@ class Fleet {
   void TellEvent(const std::string& text);
 
   void MakeTrouble();
+  void StrikeNode(Node& node);
+  void StrikeMembership(Node& node);
+  void Lose(Node& node);
   void TroubleTakeOver(Node& node);
   void Pause(Node& node, TimeUs duration);
   void Kill(Node& node);
@@ -48,6 +63,8 @@ class Fleet {
   void AcceptRestore();
   void Heal();
   void CheckRecovery();
+  void CheckAssignments();
+  void Fail(std::string text);
   Node& AnyNode(bool prefers_leader);
 
   const Setting setting_;
@@ -59,14 +76,15 @@ class Fleet {
   LinkNetwork links_;
   Ledger ledger_;
   ClientWorld world_;
-  std::vector<Node> nodes_;
+  AssignmentJudge assignments_;
+  std::deque<Node> nodes_;
   std::vector<std::unique_ptr<Client>> clients_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::vector<std::pair<std::weak_ptr<Link>, fleet::Run*>> open_links_;
   FleetReport report_;
   std::uint64_t requests_ = 0;
   int runs_ = 0;
-  TimeUs compacted_at_ = 0;  // when history was last discarded, but not by a leader
+  int lost_nodes_ = 0;
   bool is_healed_ = false;
   bool is_over_ = false;
 };
@@ -88,19 +106,47 @@ Fleet::Fleet(const Setting& setting, bool has_history)
              .is_silent = [this](const Link& link) { return IsSilent(link); },
              .next_number = [this] { return ++requests_; },
              .tell = [this](const Request& request,
-                            const std::string& text) { TellRequest(request, text); }} {
+                            const std::string& text) { TellRequest(request, text); }},
+      assignments_(storage::replicated::FleetPrefix(kFleetName),
+                   static_cast<std::uint32_t>(setting.partitions)) {
   RandomDevice::next = 0;
   StoreSizes::frame_bytes_max = setting.frame_bytes_max;
   StoreSizes::compact_every = setting.compact_every;
   StoreSizes::batch_bytes_max = setting.batch_bytes_max;
   StoreSizes::kept_bytes_max = setting.kept_bytes_max;
   network_.set_faults(setting.network);
-  for (int number = 0; number < setting.nodes; ++number) {
-    nodes_.push_back({.number = number,
-                      .name = "n" + std::to_string(number),
-                      .boot_offset = random_.Between(1'000 * kSecond, 9'000 * kSecond),
-                      .wall_offset = random_.Between(0, setting.wall_skew)});
-  }
+  for (int number = 0; number < setting.nodes + setting.late_nodes; ++number) AddNode(number);
+  if (setting.partitions > 1) CreateFleet();
+}
+
+void Fleet::AddNode(int number) {
+  nodes_.push_back({.number = number,
+                    .name = "n" + std::to_string(number),
+                    .boot_offset = random_.Between(1'000 * kSecond, 9'000 * kSecond),
+                    .wall_offset = random_.Between(0, setting_.wall_skew)});
+  Node& node = nodes_.back();
+  node.machine = "m" + std::to_string(number % setting_.machines);
+  if (!setting_.has_fixed_nodes || !random_.OneIn(3)) return;
+  node.configured =
+      static_cast<std::uint32_t>(random_.Below(static_cast<std::uint64_t>(setting_.partitions)));
+}
+
+// As `fairlockctl cluster create` does, perhaps after the first nodes have started.
+void Fleet::CreateFleet() {
+  etcd_.Report([this](const etcd::WatchEvent& event) { assignments_.Hear(event); });
+  network_.BeginExpiry();
+  scheduler_.At(setting_.created_at, [this] {
+    const auto partitions = static_cast<std::uint32_t>(setting_.partitions);
+    etcd::Txn txn;
+    txn.then.push_back(
+        etcd::Put{.key = storage::replicated::FleetPrefix(kFleetName) + "fleet",
+                  .value = storage::replicated::EncodeFleet({.partitions = partitions})});
+    etcd_.Transact(txn);
+  });
+}
+
+void Fleet::Fail(std::string text) {
+  if (!report_.violation) report_.violation = {.text = std::move(text), .key = -1};
 }
 
 void Fleet::TellRequest(const Request& request, const std::string& text) {
@@ -119,10 +165,14 @@ void Fleet::TellEvent(const std::string& text) {
 }
 
 void Fleet::Start(Node& node) {
-  if (node.run || is_over_) return;
+  if (node.run || is_over_ || node.is_lost) return;
   node.run = std::make_shared<fleet::Run>(
       RunOptions{.node = node.name,
                  .number = ++runs_,
+                 .partitions = setting_.partitions,
+                 .machine = node.machine,
+                 .partition = node.configured ? node.configured : node.remembered.partition,
+                 .highest = node.remembered.highest,
                  .restart_grace_ms = setting_.restart_grace / kMs,
                  .keeps_lines = setting_.keeps_lines,
                  .boot_offset = node.boot_offset,
@@ -142,6 +192,7 @@ void Fleet::Start(Node& node) {
                    }});
   TellEvent(node.name + ": starts");
   fleet::Run& run = *node.run;
+  assignments_.Begin(run.id(), !node.configured && !node.remembered.partition);
   run.Start([this, &node, &run](RunEnd end) { End(node, run, end); });
 }
 
@@ -155,27 +206,30 @@ void Fleet::End(Node& node, fleet::Run& run, RunEnd end) {
   TellEvent(node.name + ": has ended");
   CheckEnd(node, run, end);
   node.taken_over_at = 0;
+  node.remembered = {};
+  if (setting_.partitions > 1 && end == RunEnd::kDeposed) {
+    node.remembered = {.partition = run.partition(), .highest = run.highest()};
+  }
   scheduler_.After(1, [run = std::exchange(node.run, nullptr)] {});
   if (is_over_) return;
-  StartLater(node, end == RunEnd::kDeposed ? random_.Between(5 * kMs, 50 * kMs)
-                                           : random_.Between(50 * kMs, 2 * kSecond));
+  if (end == RunEnd::kDeposed) return StartLater(node, random_.Between(5 * kMs, 50 * kMs));
+  // In a larger fleet, the lease of its record may run out before it starts again.
+  const bool is_long = setting_.partitions > 1 && random_.OneIn(4);
+  StartLater(node, random_.Between(50 * kMs, is_long ? 9 * kSecond : 2 * kSecond));
 }
 
 // No node may fail, and only another leader may depose a leader. But a node may end when etcd was
-// restored or its history was discarded.
+// restored.
 void Fleet::CheckEnd(const Node& node, const fleet::Run& run, RunEnd end) {
-  if (report_.violation || setting_.restores_backup) return;
-  if (end == RunEnd::kFailed) {
-    report_.violation = {.text = node.name + " failed: " + run.error(), .key = -1};
-  }
+  if (setting_.restores_backup) return;
+  if (end == RunEnd::kFailed) Fail(node.name + " failed: " + run.error());
   if (end != RunEnd::kDeposed || run.is_stop_asked() || run.epoch() == 0) return;
-  // A node may find out late that it has taken over.
-  if (compacted_at_ != 0 && compacted_at_ + 10 * kSecond >= node.taken_over_at) return;
-  const etcd::RangeAnswer answer = etcd_.Range({.key = kBeatKey});
+  const std::string partition = storage::replicated::PartitionPrefix(
+      storage::replicated::FleetPrefix(kFleetName), run.partition().value());
+  const etcd::RangeAnswer answer = etcd_.Range({.key = partition + "beat"});
   const auto beat = storage::replicated::DecodeBeat(answer.found.front().value);
   if (beat.ok() && beat->epoch == run.epoch() && beat->leader == node.name) {
-    report_.violation = {.text = node.name + " gave way, but no other node has taken over",
-                         .key = -1};
+    Fail(node.name + " gave way, but no other node has taken over");
   }
 }
 
@@ -201,7 +255,8 @@ void Fleet::StartClients() {
         std::make_unique<Client>(ClientOptions{.owner = owner,
                                                .owners = setting_.clients,
                                                .keys = setting_.keys,
-                                               .nodes = setting_.nodes,
+                                               .nodes = static_cast<int>(nodes_.size()),
+                                               .partitions = setting_.partitions,
                                                .lease = random_.Between(1'500 * kMs, 8 * kSecond),
                                                .think = setting_.think,
                                                .notifies = setting_.listeners > 0},
@@ -215,10 +270,12 @@ void Fleet::StartClients() {
 }
 
 Fleet::Node& Fleet::AnyNode(bool prefers_leader) {
-  if (prefers_leader) {
-    for (Node& node : nodes_) {
-      if (node.run && node.run->leads()) return node;
-    }
+  std::vector<Node*> leaders;
+  for (Node& node : nodes_) {
+    if (node.run && node.run->leads()) leaders.push_back(&node);
+  }
+  if (prefers_leader && !leaders.empty()) {
+    return *leaders[setting_.partitions == 1 ? 0 : random_.Below(leaders.size())];
   }
   return nodes_[random_.Below(nodes_.size())];
 }
@@ -242,8 +299,47 @@ void Fleet::Kill(Node& node) {
 
 void Fleet::MakeTrouble() {
   if (is_healed_) return;
-  const TimeUs now = scheduler_.now();
   Node& node = AnyNode(!random_.OneIn(3));
+  if (setting_.partitions > 1 && random_.OneIn(3)) {
+    StrikeMembership(node);
+  } else {
+    StrikeNode(node);
+  }
+  scheduler_.After(random_.Between(kMs, 2 * setting_.trouble_every), [this] { MakeTrouble(); });
+}
+
+// Strikes the leases and the records of nodes.
+void Fleet::StrikeMembership(Node& node) {
+  switch (random_.Below(4)) {
+    case 0:
+      Pause(node, random_.Between(5 * kSecond, 10 * kSecond));
+      break;
+    case 1:
+      Lose(node);
+      break;
+    case 2:
+      TellEvent("etcd is slow");
+      network_.SlowDownUntil(scheduler_.now() + random_.Between(kSecond, 6 * kSecond));
+      break;
+    default:
+      // Several nodes then choose their partitions at about the same time.
+      for (Node& one : nodes_) {
+        if (random_.OneIn(2)) Kill(one);
+      }
+      break;
+  }
+}
+
+void Fleet::Lose(Node& node) {
+  if (!node.run || lost_nodes_ == setting_.lost_nodes_max) return;
+  ++lost_nodes_;
+  node.is_lost = true;
+  TellEvent(node.name + ": its machine is lost");
+  Kill(node);
+}
+
+void Fleet::StrikeNode(Node& node) {
+  const TimeUs now = scheduler_.now();
   switch (random_.Below(10)) {
     case 0:
     case 1:
@@ -275,7 +371,6 @@ void Fleet::MakeTrouble() {
       Compact();
       break;
   }
-  scheduler_.After(random_.Between(kMs, 2 * setting_.trouble_every), [this] { MakeTrouble(); });
 }
 
 // Strikes while the node reads the log, which takes a few milliseconds.
@@ -288,7 +383,6 @@ void Fleet::TroubleTakeOver(Node& node) {
 
 void Fleet::Compact() {
   TellEvent("someone compacts etcd's history");
-  compacted_at_ = scheduler_.now();
   etcd_.Compact(etcd_.revision());
 }
 
@@ -301,6 +395,8 @@ void Fleet::RestoreBackup() {
   }
   TellEvent("etcd is restored from a backup");
   etcd_.Restore();
+  const std::string prefix = storage::replicated::FleetPrefix(kFleetName) + "n/";
+  assignments_.Restore(etcd_.Range({.key = prefix, .range_end = etcd::EndOfPrefix(prefix)}).found);
   network_.EndStreams();
   ledger_.ForgetAll();
   AcceptRestore();
@@ -321,6 +417,7 @@ void Fleet::Heal() {
   TellEvent("everything is repaired");
   network_.set_faults({});
   network_.StopEtcdUntil(0);
+  network_.SlowDownUntil(0);
   for (Node& node : nodes_) {
     if (node.run) scheduler_.Continue(node.run->process());
     network_.CutOff(node.name, 0);
@@ -328,17 +425,40 @@ void Fleet::Heal() {
 }
 
 void Fleet::CheckRecovery() {
-  const bool does_any = std::ranges::any_of(
-      nodes_, [](const Node& node) { return node.run && node.run->is_ready(); });
-  if (!does_any && !report_.violation) {
-    report_.violation = {.text = "no node leads " + std::to_string(kRecovery / kSecond) +
-                                 " seconds after everything was repaired",
-                         .key = -1};
+  const std::string when =
+      " " + std::to_string(kRecovery / kSecond) + " seconds after everything was repaired";
+  for (std::uint32_t partition = 0; partition < static_cast<std::uint32_t>(setting_.partitions);
+       ++partition) {
+    const auto serves = [&](const Node& node) {
+      return node.run && node.run->partition() == partition;
+    };
+    const auto leads = [&](const Node& node) { return serves(node) && node.run->is_ready(); };
+    const bool has_any = setting_.partitions == 1 || std::ranges::any_of(nodes_, serves);
+    if (has_any && std::ranges::none_of(nodes_, leads)) {
+      Fail("no node leads partition " + std::to_string(partition) + when);
+    }
   }
+  if (setting_.partitions > 1) CheckAssignments();
+}
+
+void Fleet::CheckAssignments() {
+  for (const Node& node : nodes_) {
+    if (node.is_lost) {
+      assignments_.SeeGone(node.name);
+    } else if (!node.run || !node.run->partition()) {
+      Fail(node.name + " serves no partition");
+    } else {
+      assignments_.SeeRunning(node.name, *node.run->partition());
+    }
+  }
+  if (assignments_.violation()) Fail(*assignments_.violation());
 }
 
 FleetReport Fleet::Run() {
-  for (Node& node : nodes_) StartLater(node, random_.Between(1, 100 * kMs));
+  for (Node& node : nodes_) {
+    const bool is_late = node.number >= setting_.nodes;
+    StartLater(node, is_late ? random_.Between(kSecond, kTrouble) : random_.Between(1, 100 * kMs));
+  }
   StartClients();
   scheduler_.After(random_.Between(kMs, 3 * kSecond), [this] { MakeTrouble(); });
   if (setting_.restores_backup) {
@@ -349,12 +469,14 @@ FleetReport Fleet::Run() {
     scheduler_.At(backup_at + random_.Between(kMs, lost_time), [this] { RestoreBackup(); });
   }
   const auto is_decided = [this] {
-    return ledger_.violation() != nullptr || report_.violation.has_value();
+    return ledger_.violation() != nullptr || assignments_.violation() ||
+           report_.violation.has_value();
   };
   scheduler_.RunUntil(kTrouble, is_decided);
   if (!is_decided()) Heal();
   scheduler_.RunUntil(kTrouble + kRecovery, is_decided);
   if (ledger_.violation() != nullptr) report_.violation = *ledger_.violation();
+  if (assignments_.violation()) Fail(*assignments_.violation());
   if (!report_.violation) CheckRecovery();
   is_over_ = true;
   for (Node& node : nodes_) {
@@ -367,51 +489,6 @@ FleetReport Fleet::Run() {
 }
 
 }  // namespace
-
-Setting MakeSetting(std::uint64_t seed) {
-  simulation::Random random(seed);
-  const auto some = [&](std::uint64_t often) {
-    return random.OneIn(2) ? std::uint64_t{0} : often + random.Below(often * 4);
-  };
-  Setting setting;
-  setting.seed = seed;
-  setting.clients = static_cast<int>(random.Between(2, 5));
-  setting.keys = static_cast<int>(random.Between(1, 2));
-  setting.think = random.Between(20 * kMs, 600 * kMs);
-  setting.restart_grace = random.Between(3 * kSecond, 15 * kSecond);
-  setting.turn = random.Between(50, 3 * kMs);
-  setting.wall_skew = random.OneIn(2) ? 0 : random.Between(kSecond, 100 * kSecond);
-  setting.keeps_lines = !random.OneIn(5);
-  setting.etcd_revision = random.OneIn(2) ? 1 : random.Between(1, 60'000);
-  setting.compact_every = random.OneIn(2) ? 20'000 : random.Between(5, 200);
-  setting.frame_bytes_max =
-      static_cast<std::size_t>(random.OneIn(2) ? 1 << 20 : random.Between(60, 400));
-  setting.restores_backup = random.OneIn(4);
-  if (setting.restores_backup) setting.wall_skew = 0;
-  setting.trouble_every = random.Between(400 * kMs, 5 * kSecond);
-  setting.network = {.lost_request = some(20),
-                     .lost_answer = some(15),
-                     .repeated = some(15),
-                     .refused = some(30),
-                     .slow = some(10),
-                     .very_slow = some(40),
-                     .cut_stream = some(20)};
-  setting.restore_spares_standbys = !random.OneIn(3);
-  setting.listeners = static_cast<int>(random.Between(0, 2));
-  setting.batch_bytes_max = static_cast<std::uint64_t>(random.Between(200, 4 << 10));
-  setting.kept_bytes_max =
-      static_cast<std::size_t>(random.OneIn(2) ? 64 << 20 : random.Between(0, 400));
-  return setting;
-}
-
-std::string TextOf(const Setting& setting) {
-  return "seed " + std::to_string(setting.seed) + ": " + std::to_string(setting.nodes) +
-         " nodes, " + std::to_string(setting.clients) + " clients, " +
-         std::to_string(setting.keys) + " keys, restart_grace " +
-         std::to_string(setting.restart_grace / kMs) + " ms, cluster_keep_lines " +
-         (setting.keeps_lines ? "yes" : "no") + ", etcd's first revision " +
-         std::to_string(setting.etcd_revision);
-}
 
 FleetReport RunFleet(const Setting& setting, bool has_history) {
   return Fleet(setting, has_history).Run();

@@ -18,7 +18,13 @@ namespace fairlock::fleet {
 // The parameters that a seed chooses.
 struct Setting {
   std::uint64_t seed = 0;
+  int partitions = 1;
   int nodes = 3;
+  int late_nodes = 0;            // those that join later
+  int machines = 1;              // on which the nodes run
+  int lost_nodes_max = 0;        // how many nodes may be lost for good
+  bool has_fixed_nodes = false;  // the configuration of some nodes says which partition they serve
+  TimeUs created_at = 0;         // when the fleet is created
   int clients = 0;
   int keys = 0;
   TimeUs think = 0;

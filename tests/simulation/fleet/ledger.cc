@@ -17,11 +17,17 @@ bool Covers(TimeUs from, TimeUs until, const Request& request, const Reply& repl
   return from <= request.sent && reply.left + kSlack <= until;
 }
 
+// Whether a node that serves the key's partition has executed the request.
+bool IsServed(const Request& request) {
+  return request.fate == Request::Fate::kExecuted && request.by.run != 0 &&
+         request.by.partition == request.partition;
+}
+
 // Whether a leader has executed a request for this place. A place that came back with a backup of
 // etcd is a different one.
 bool MayStand(const std::vector<std::shared_ptr<Request>>& requests) {
   return std::ranges::any_of(requests, [](const auto& request) {
-    return request->fate == Request::Fate::kExecuted && request->by.loaded_at != 0;
+    return IsServed(*request) && request->by.loaded_at != 0;
   });
 }
 
@@ -158,6 +164,7 @@ void Ledger::TakeGrant(const Request& request, const Reply& reply, Key& key, Own
 TimeUs Ledger::LeaseStart(const Request& request, const Reply& reply) const {
   TimeUs start = reply.left;
   for (const ServedBy& lead : leads_) {
+    if (lead.partition != request.partition) continue;
     if (lead.loaded_at > request.by.loaded_at) start = std::min(start, lead.loaded_at);
   }
   return start;
@@ -189,10 +196,11 @@ std::vector<std::pair<TimeUs, TimeUs>> Ledger::Absences(const Place& place, Time
   std::vector<std::pair<TimeUs, TimeUs>> absences;
   const Request* before = nullptr;
   for (const auto& request : place.requests) {
-    if (request->fate != Request::Fate::kExecuted || request->by.run == 0) continue;
+    if (!IsServed(*request)) continue;
     if (before != nullptr) {
       TimeUs missed_at = request->by.loaded_at;
       for (const ServedBy& lead : leads_) {
+        if (lead.partition != request->partition) continue;
         if (lead.loaded_at > before->by.loaded_at) missed_at = std::min(missed_at, lead.loaded_at);
       }
       const TimeUs grace = std::min(options_.restart_grace, lease);

@@ -22,9 +22,11 @@ enum class Command : std::uint8_t {
   kSubscribe,   // SUBSCRIBE news
 };
 
-// Which run of which node executed a request, and when that run had loaded the locks.
+// Which run of which node executed a request, which partition it serves, and when it had loaded the
+// locks.
 struct ServedBy {
-  int run = 0;  // 0: none
+  int run = 0;         // 0: none
+  int partition = -1;  // -1: it does not know yet
   TimeUs loaded_at = 0;
 };
 
@@ -34,6 +36,7 @@ struct Request {
   int owner = 0;  // the client that sends it
   int about = 0;  // the owner that a read asks about
   int key = 0;
+  int partition = 0;  // that of the key
   TimeUs lease = 0;
   bool waits = false;
   bool notifies = false;

@@ -110,7 +110,7 @@ void Run::Main() {
 void Run::StandBy() {
   auto home = storage::replicated::ClusterHome::Open(
       {.etcd = {},
-       .fleet = "sim",
+       .fleet = kFleetName,
        .node = options_.node,
        .address = options_.node,
        .now_ms = [this] { return BoottimeMs(); },
@@ -119,11 +119,16 @@ void Run::StandBy() {
              if (!view.is_this_node) return;
              Tell("has taken over");
              hooks_.taken_over();
-           }});
+           },
+       .highest = options_.highest});
   assert(home.ok());
   home_ = std::move(home.value());
+  if (options_.partitions == 1) {
+    Serve(0);
+  } else {
+    Join();
+  }
   reader_ = Thread([this] {
-    home_->UsePartition(0);
     storage::Status status = home_->AwaitLeadership([this]() -> storage::ChangeSink& {
       rows_ = persist::LoadedRows();
       return rows_;
@@ -132,6 +137,43 @@ void Run::StandBy() {
     loaded_ = status;
     Wake();
   });
+}
+
+// Takes the steps of PersistenceService::StartNode.
+void Run::Join() {
+  membership_.emplace(*home_, MembershipOptions{.node = options_.node,
+                                                .run = id(),
+                                                .machine = options_.machine,
+                                                .started_unix_ms = UnixMs(),
+                                                .partition = options_.partition,
+                                                .now_ms = [this] { return BoottimeMs(); },
+                                                .on_view =
+                                                    [this] {
+                                                      has_view_ = true;
+                                                      Wake();
+                                                    }});
+  parts_.environment.fleet = &*membership_;
+}
+
+// Takes the steps of FleetService::TakeView and Join.
+void Run::TakeView() {
+  if (const std::string refusal = membership_->TakeView(); !refusal.empty()) {
+    Tell("ends: " + refusal);
+    error_ = refusal;
+    is_over_ = true;
+    return;
+  }
+  if (partition_ || !membership_->assignment()) return;
+  const storage::replicated::Assignment& assignment = *membership_->assignment();
+  parts_.routing.Serve(assignment.partition, assignment.partitions);
+  Tell("serves partition " + std::to_string(assignment.partition));
+  Serve(assignment.partition);
+}
+
+void Run::Serve(std::uint32_t partition) {
+  partition_ = partition;
+  turn_.by.partition = static_cast<int>(partition);
+  home_->UsePartition(partition);
 }
 
 void Run::Await() {
@@ -164,6 +206,7 @@ void Run::TakeLead() {
   }
   Tell("leads, epoch " + std::to_string(home_->epoch()) + ", " + std::to_string(rows_.size()) +
        " rows");
+  if (membership_) membership_->TakeLead();
   turn_.by.loaded_at = Time().now();
   hooks_.led(turn_.by);
   state_log_.emplace(
@@ -183,6 +226,8 @@ void Run::TakeLead() {
 // Follows the order of net::TurnLoop::RunTurn.
 void Run::RunTurn() {
   environment_.unix_time_us = UnixMs() * 1000;
+  if (membership_ && std::exchange(has_view_, false)) TakeView();
+  if (is_over_) return;
   if (loaded_ && !state_log_ && !is_stop_asked_) TakeLead();
   if (is_over_) return;
   for (const auto& link : std::exchange(to_accept_, {})) connections_.emplace_back(turn_, link);
@@ -261,6 +306,9 @@ RunEnd Run::End() {
   state_log_.reset();
   turn_.state_log = nullptr;
   if (home_) epoch_ = home_->epoch();
+  if (is_deposed_) highest_ = home_->HighestSeen();
+  parts_.environment.fleet = nullptr;
+  membership_.reset();
   home_.reset();
   if (process_.is_dead) return RunEnd::kKilled;
   if (is_deposed_) return RunEnd::kDeposed;

@@ -12,6 +12,7 @@
 #include "server/persist/loaded_rows.h"
 #include "server/persist/state_log.h"
 #include "storage/replicated/cluster_home.h"
+#include "tests/simulation/fleet/membership.h"
 #include "tests/simulation/fleet/seams.h"
 #include "tests/simulation/fleet/server_connection.h"
 #include "tests/unit/server/command/command_test_support.h"
@@ -21,6 +22,10 @@ namespace fairlock::fleet {
 struct RunOptions {
   std::string node;
   int number = 0;  // unique among the runs of all nodes
+  int partitions = 1;
+  std::string machine = {};
+  std::optional<std::uint32_t> partition = {};  // the partition that it must serve
+  storage::replicated::Beat highest = {};       // as in ClusterOptions
   engine::DurationMs restart_grace_ms = 0;
   bool keeps_lines = true;
   TimeUs boot_offset = 0;  // offset of the machine's boot clock
@@ -65,13 +70,22 @@ class Run {
   bool is_stop_asked() const { return is_stop_asked_; }
   // Accepts the restore as an operator would, if the node waits for that.
   void AcceptRestore();
-  // Call this after the end: returns the epoch of its take-over; 0: there was none.
+  // The partition that it serves; none: not known yet.
+  const std::optional<std::uint32_t>& partition() const { return partition_; }
+  std::string id() const { return "run " + std::to_string(options_.number); }
+  // Call these after the end:
+  // Returns the epoch of its take-over; 0: there was none.
   std::uint64_t epoch() const { return epoch_; }
+  // If it was deposed: the newest beat that it has seen.
+  const storage::replicated::Beat& highest() const { return highest_; }
   const std::string& error() const { return error_; }
 
  private:
   void Main();
   void StandBy();
+  void Join();
+  void TakeView();
+  void Serve(std::uint32_t partition);
   void TakeLead();
   void RunTurn();
   void BeginTurn();
@@ -97,6 +111,8 @@ class Run {
   command::ServerParts parts_;
   Turn turn_;
   std::unique_ptr<storage::replicated::ClusterHome> home_;
+  std::optional<Membership> membership_;  // null: the fleet has one partition
+  std::optional<std::uint32_t> partition_;
   persist::LoadedRows rows_;
   std::optional<storage::Status> loaded_;  // nullopt: AwaitLeadership has not returned yet
   std::optional<persist::StateLog> state_log_;
@@ -108,6 +124,8 @@ class Run {
   std::shared_ptr<bool> has_ended_ = std::make_shared<bool>(true);
   std::string error_;
   std::uint64_t epoch_ = 0;
+  storage::replicated::Beat highest_;
+  bool has_view_ = false;  // the observer has a new view
   bool is_woken_ = false;
   bool is_stop_asked_ = false;
   bool is_deposed_ = false;

@@ -47,11 +47,11 @@ class Warm {
     return is_reached;
   }
 
-  Result<LogEnd> TakeOver(const Leader& next) {
+  Result<LogEnd> TakeOver(Leader& next) {
     tail_.Stop();
     return tail_.Finish(
         {.revision = next.committed().revision, .end = next.committed().beat.next_frame},
-        next.store().beats());
+        [&next] { return next.store().newest_write(); });
   }
 
  private:
@@ -227,43 +227,6 @@ TEST_F(LogTailTest, AFrameThatWasDeletedIsDamageForBoth) {
   EXPECT_EQ(end.status().message(), "frame 2 is missing");
 }
 
-TEST_F(LogTailTest, ALeaderReadsOnAfterAnotherPartitionDiscardedTheHistory) {
-  RowTable rows;
-  Leader leader(etcd_.options(), "a");
-  Writing writing(leader.store(), leader.Load(rows));
-  WriteOneByOne(writing, 3);
-  writing.journal().Stop();
-  Warm warm(etcd_.options());
-  warm.tail().Stop();
-  Leader next(etcd_.options(), "b");
-  etcd_.Ctl({"put", "/of/another/partition", "x"});
-  const auto newest = client_->Range({.key = KeysOfTest().beat}, 5s);
-  ASSERT_EQ(client_->Compact(newest.revision, 5s).outcome, etcd::Outcome::kDone);
-  next.store().BeginBeats(20ms);
-  const auto end = warm.TakeOver(next);
-  next.store().EndBeats();
-  ASSERT_TRUE(end.ok()) << end.status().message();
-  EXPECT_EQ(warm.rows(), ColdRows().rows());
-}
-
-TEST_F(LogTailTest, ALeaderThatWasDeposedDoesNotReadOn) {
-  RowTable rows;
-  Leader leader(etcd_.options(), "a");
-  Writing writing(leader.store(), leader.Load(rows));
-  WriteOneByOne(writing, 3);
-  writing.journal().Stop();
-  Warm warm(etcd_.options());
-  warm.tail().Stop();
-  Leader deposed(etcd_.options(), "b");
-  const Leader next(etcd_.options(), "c");
-  ASSERT_EQ(client_->Compact(next.committed().revision, 5s).outcome, etcd::Outcome::kDone);
-  deposed.store().BeginBeats(20ms);
-  const auto end = warm.TakeOver(deposed);
-  deposed.store().EndBeats();
-  ASSERT_FALSE(end.ok());
-  EXPECT_EQ(end.status().code(), StatusCode::kDeposed);
-}
-
 TEST_F(LogTailTest, ALeaderThatIsDeposedWhileItReadsStopsReading) {
   RowTable rows;
   Leader leader(etcd_.options(), "a");
@@ -272,11 +235,49 @@ TEST_F(LogTailTest, ALeaderThatIsDeposedWhileItReadsStopsReading) {
   writing.journal().Stop();
   Warm warm(etcd_.options());
   warm.tail().Stop();
-  LoadingBeats beats;
-  beats.Begin([] { return Status(StatusCode::kDeposed, "deposed"); }, 1ms);
-  const auto end =
-      warm.tail().Finish({.revision = leader.committed().revision + 100, .end = 2}, beats);
+  const auto end = warm.tail().Finish(
+      {.revision = leader.committed().revision + 100, .end = 2},
+      []() -> Result<std::int64_t> { return Status(StatusCode::kDeposed, "deposed"); });
   ASSERT_FALSE(end.ok());
+}
+
+// The leaders of other partitions discard the history of the etcd that they share.
+TEST_F(LogTailTest, ALeaderReadsOnWhenTheHistoryOfItsTakeOverIsGone) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  Writing writing(leader.store(), leader.Load(rows));
+  writing.Write(3);
+  writing.journal().Stop();
+  Warm warm(etcd_.options());
+  warm.tail().Stop();
+  Leader next(etcd_.options(), "b");
+  const std::int64_t taken_over_at = next.committed().revision;
+  next.store().BeginBeats(20ms);
+  ASSERT_TRUE(Becomes([&] { return next.store().newest_write().value() > taken_over_at; }));
+  ASSERT_EQ(leader.client().Compact(next.store().newest_write().value(), 5s).outcome,
+            etcd::Outcome::kDone);
+  const PinnedLog pinned{.revision = leader.committed().revision,
+                         .end = leader.committed().beat.next_frame};
+  const auto end = warm.tail().Finish(pinned, [&next] { return next.store().newest_write(); });
+  ASSERT_TRUE(end.ok()) << end.status().message();
+  EXPECT_EQ(warm.rows(), ColdRows().rows());
+}
+
+TEST_F(LogTailTest, ALeaderThatNoLongerBeatsIsDeposedWhenTheHistoryOfItsTakeOverIsGone) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  Writing writing(leader.store(), leader.Load(rows));
+  writing.Write(3);
+  writing.journal().Stop();
+  Warm warm(etcd_.options());
+  warm.tail().Stop();
+  const std::int64_t taken_over_at = leader.committed().revision;
+  ASSERT_TRUE(leader.store().Append({}, Durability::kProcess).ok());
+  ASSERT_EQ(leader.client().Compact(leader.committed().revision, 5s).outcome, etcd::Outcome::kDone);
+  const auto end = warm.tail().Finish({.revision = taken_over_at, .end = 2},
+                                      [=] { return Result(taken_over_at); });
+  ASSERT_FALSE(end.ok());
+  EXPECT_EQ(end.status().code(), StatusCode::kDeposed);
 }
 
 // Does the following in random order: writes batches and groups of many frames, takes snapshots and

@@ -202,6 +202,26 @@ TEST_F(ReplicatedStoreTest, ALeaderDiscardsNoHistoryWhileItLoads) {
   EXPECT_EQ(next.client().Range(then, 5s).outcome, etcd::Outcome::kCompacted);
 }
 
+// The leaders of other partitions discard the history of the etcd that they share.
+TEST_F(ReplicatedStoreTest, ALeaderLoadsAtANewBeatWhenTheHistoryOfItsTakeOverIsGone) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  Writing writing(leader.store(), leader.Load(rows));
+  writing.Write(1);
+  writing.journal().Stop();
+  Leader next(etcd_.options(), "b");
+  etcd_.Ctl({"put", "other", "x"});
+  const auto answer = next.client().Range({.key = "other", .range_end = {}}, 5s);
+  ASSERT_EQ(next.client().Compact(answer.revision, 5s).outcome, etcd::Outcome::kDone);
+  const auto has_heading = next.store().HasHeading();
+  ASSERT_TRUE(has_heading.ok()) << has_heading.status().message();
+  EXPECT_TRUE(has_heading.value());
+  RowTable table;
+  const auto end = LoadLog(next.store(), table);
+  ASSERT_TRUE(end.ok()) << end.status().message();
+  EXPECT_EQ(table.rows().size(), 1U);
+}
+
 TEST_F(ReplicatedStoreTest, BeatsEndWithTheFirstAppend) {
   RowTable rows;
   Leader leader(etcd_.options(), "a");
@@ -221,12 +241,12 @@ TEST_F(ReplicatedStoreTest, ALeaderThatIsDeposedWhileItBeatsLearnsOfIt) {
   Leader leader(etcd_.options(), "a");
   leader.Load(rows);
   leader.store().BeginBeats(20ms);
-  EXPECT_TRUE(leader.store().beats().failure().ok());
+  EXPECT_TRUE(leader.store().newest_write().ok());
   Leader next(etcd_.options(), "b");
-  for (int i = 0; i < 500 && leader.store().beats().failure().ok(); ++i) {
+  for (int i = 0; i < 500 && leader.store().newest_write().ok(); ++i) {
     std::this_thread::sleep_for(10ms);
   }
-  EXPECT_EQ(leader.store().beats().failure().code(), StatusCode::kDeposed);
+  EXPECT_EQ(leader.store().newest_write().status().code(), StatusCode::kDeposed);
   EXPECT_EQ(leader.store().Append({}, Durability::kProcess).code(), StatusCode::kDeposed);
 }
 
@@ -247,23 +267,6 @@ TEST_F(ReplicatedStoreTest, ALeaderThatIsDeposedWhileItLoadsLearnsOfIt) {
   ASSERT_FALSE(end.ok());
   EXPECT_EQ(end.status().code(), StatusCode::kDeposed);
   EXPECT_EQ(Reload(), before);
-}
-
-TEST_F(ReplicatedStoreTest, ALeaderLooksAgainAfterAnotherPartitionDiscardedTheHistory) {
-  Leader leader(etcd_.options(), "a");
-  etcd_.Ctl({"put", "/of/another/partition", "x"});
-  const auto newest = leader.client().Range({.key = leader.writer().keys().beat}, 5s);
-  ASSERT_EQ(leader.client().Compact(newest.revision, 5s).outcome, etcd::Outcome::kDone);
-  const auto has_heading = leader.store().HasHeading();
-  ASSERT_TRUE(has_heading.ok()) << has_heading.status().message();
-  EXPECT_FALSE(has_heading.value());
-
-  ASSERT_TRUE(BeginLog(leader.store(), kLogId).ok());
-  Leader deposed(etcd_.options(), "b");
-  const Leader next(etcd_.options(), "c");
-  const std::int64_t revision = next.writer().committed().revision;
-  ASSERT_EQ(leader.client().Compact(revision, 5s).outcome, etcd::Outcome::kDone);
-  EXPECT_EQ(deposed.store().HasHeading().status().code(), StatusCode::kDeposed);
 }
 
 TEST_F(ReplicatedStoreTest, ALogThatTheNextLeaderBeganIsNotThatOfADeposedOne) {

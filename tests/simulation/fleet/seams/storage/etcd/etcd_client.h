@@ -22,6 +22,11 @@ class EtcdClient {
   TxnAnswer Transact(const Txn& txn, Timeout timeout);
   RangeAnswer Range(const Get& get, Timeout timeout);
   Answer Compact(std::int64_t revision, Timeout timeout);
+  LeaseAnswer GrantLease(std::chrono::seconds ttl, Timeout timeout);
+  LeaseAnswer KeepLeaseAlive(std::int64_t id, Timeout timeout);
+  Answer RevokeLease(std::int64_t id, Timeout timeout);
+  StatusAnswer StatusOf(std::size_t endpoint, Timeout timeout);
+  AlarmsAnswer Alarms(Timeout timeout);
 };
 
 }  // namespace fairlock::storage::etcd

@@ -1,0 +1,57 @@
+// A node's part in a fleet of several partitions: its record, its partition, and the leaders that
+// it redirects clients to.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/command/environment/fleet.h"
+#include "storage/replicated/cluster_home.h"
+#include "storage/replicated/fleet_observer.h"
+
+namespace fairlock::fleet {
+
+// The name of the simulated fleet. The address of a node is its name.
+inline constexpr const char* kFleetName = "sim";
+
+struct MembershipOptions {
+  std::string node;
+  std::string run;
+  std::string machine;
+  std::int64_t started_unix_ms = 0;
+  std::optional<std::uint32_t> partition;  // as in FleetObserverOptions
+  std::function<storage::replicated::TimeMs()> now_ms;
+  std::function<void()> on_view;  // called by the fiber of the observer
+};
+
+// Replaces server/services/fleet_service. The observer is the real one.
+class Membership final : public command::Fleet {
+ public:
+  // `home` must outlive this object.
+  Membership(storage::replicated::ClusterHome& home, const MembershipOptions& options);
+
+  // Call this when this node has become the leader.
+  void TakeLead();
+  // Call this after `on_view`. Returns why this node must not run, or an empty string.
+  std::string TakeView();
+  const std::optional<storage::replicated::Assignment>& assignment() const { return assignment_; }
+
+  command::FleetReport Report() const override;
+  std::optional<command::PartitionLeader> LeaderOf(std::uint32_t partition) const override;
+  std::string StartFailOver(std::string_view /*to*/) override { return "not in the simulation"; }
+  std::string AcceptRestore() override { return "not in the simulation"; }
+
+ private:
+  storage::replicated::NodeRecord Describe() const;
+
+  storage::replicated::ClusterHome& home_;
+  storage::replicated::NodeRecord own_;
+  std::optional<storage::replicated::Assignment> assignment_;
+  storage::replicated::FleetView view_;
+  std::unique_ptr<storage::replicated::FleetObserver> observer_;
+};
+
+}  // namespace fairlock::fleet
