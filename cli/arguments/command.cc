@@ -24,4 +24,26 @@ void Context::Say(std::string_view text) const {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
+Result<FleetLeaders> Context::FindLeaders() { return FleetLeaders::Find(client, settings, login); }
+
+int Context::Conclude(const FleetLeaders& leaders, int status) const {
+  for (const std::string& text : leaders.FailureTexts()) Say(text);
+  const auto first = leaders.FirstFailure();
+  return first ? first->exit_code : status;
+}
+
+void AddFailed(boost::json::object& object, const FleetLeaders& leaders) {
+  if (!leaders.is_several()) return;
+  boost::json::array failed;
+  for (std::size_t partition = 0; partition < leaders.size(); ++partition) {
+    const FleetLeaders::Leader& leader = leaders.leader(partition);
+    if (!leader.failure) continue;
+    boost::json::object row = {{"partition", partition}};
+    json::AddText(row, "node", leader.node);
+    json::AddText(row, "error", leader.failure->text);
+    failed.push_back(std::move(row));
+  }
+  object["failed"] = std::move(failed);
+}
+
 }  // namespace fairlock::cli

@@ -1,6 +1,7 @@
 // A command of the tool, and the context that it runs in.
 #pragma once
 
+#include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 #include <functional>
 #include <span>
@@ -12,6 +13,7 @@
 #include "cli/arguments/program_model.h"
 #include "cli/base/result.h"
 #include "cli/connection/client.h"
+#include "cli/connection/fleet_leaders.h"
 #include "cli/connection/settings.h"
 #include "cli/output/screen.h"
 
@@ -34,7 +36,16 @@ struct Context {
   bool PrintJsonText(std::string_view text) const;
   // Writes "fairlockctl: TEXT" and a newline to standard error.
   void Say(std::string_view text) const;
+
+  // For commands that concern all keys: the server, or the leaders of all partitions of its fleet.
+  Result<FleetLeaders> FindLeaders();
+  // Writes to standard error which of several partitions have failed, and why. Returns `status`, or
+  // the exit status of the first failure.
+  int Conclude(const FleetLeaders& leaders, int status) const;
 };
+
+// Adds the field `failed`: the partitions that have failed. Adds nothing for a single server.
+void AddFailed(boost::json::object& object, const FleetLeaders& leaders);
 
 // Runs a command; returns its exit status, or why it failed.
 using Action = std::function<Result<int>(Context&)>;

@@ -1,7 +1,8 @@
 // `break`: ends holds by force, after showing them and asking for confirmation.
 #include <array>
+#include <cstddef>
+#include <map>
 #include <memory>
-#include <set>
 
 #include "cli/commands/all_commands.h"
 #include "cli/commands/confirm.h"
@@ -31,6 +32,7 @@ struct BreakOptions {
 // One key, as it was when the user was asked for confirmation.
 struct Target {
   std::string key;
+  std::size_t partition;
   LockView lock;  // only the holders to end, and the number of waiters
 };
 
@@ -42,35 +44,44 @@ ForceRelease ForceReleaseOf(const std::string& key, const BreakOptions& options)
   return {.key = key, .owner = options.owner, .reason = options.reason};
 }
 
-Result<std::vector<std::string>> MatchingKeys(const BreakOptions& options, Context& context) {
-  if (!IsGlob(options)) return std::vector{options.glob};
-  LockWalk walk(context.client,
-                {.glob = options.glob, .database = context.settings.database_or_first()});
-  std::set<std::string> keys;
+// The keys with their partitions, in the order of the keys.
+using MatchedKeys = std::map<std::string, std::size_t>;
+
+Result<MatchedKeys> MatchingKeys(const BreakOptions& options, FleetLeaders& leaders,
+                                 const Context& context) {
+  if (!IsGlob(options)) return MatchedKeys{{options.glob, 0}};
+  LockWalk walk(leaders, {.glob = options.glob, .database = context.settings.database_or_first()});
+  MatchedKeys keys;
   while (!walk.is_over()) {
     const Result<std::vector<LockRow>> page = walk.NextPage();
     if (!page) return page.failure();
-    for (const LockRow& row : *page) keys.insert(row.key);
+    for (const LockRow& row : *page) keys.emplace(row.key, walk.partition());
     if (keys.size() > kKeysMax) {
       return Failure{kExitWrongUse, "GLOB must match at most " + std::to_string(kKeysMax) +
                                         " keys, got " + Quoted(options.glob) +
                                         ", which matches more"};
     }
   }
-  return std::vector<std::string>(keys.begin(), keys.end());
+  return keys;
 }
 
-Result<std::vector<Target>> FindTargets(const BreakOptions& options, Context& context) {
-  const Result<std::vector<std::string>> keys = MatchingKeys(options, context);
+Result<std::vector<Target>> FindTargets(const BreakOptions& options, FleetLeaders& leaders,
+                                        const Context& context) {
+  const Result<MatchedKeys> keys = MatchingKeys(options, leaders, context);
   if (!keys) return keys.failure();
   std::vector<Target> targets;
-  for (const std::string& key : *keys) {
-    Result<LockView> lock = FetchLock(context.client, key);
-    if (!lock) return lock.failure();
-    Target target{key, std::move(*lock)};
+  for (const auto& [key, partition] : *keys) {
+    if (leaders.leader(partition).failure) continue;
+    Result<LockView> lock = FetchLock(*leaders.leader(partition).client, key);
+    if (!lock) {
+      leaders.Fail(partition, lock.failure());
+      continue;
+    }
+    Target target{key, partition, std::move(*lock)};
     RemoveNonTargets(target.lock, ForceReleaseOf(key, options));
     if (!target.lock.is_free()) targets.push_back(std::move(target));
   }
+  if (const auto failure = leaders.TotalFailure()) return *failure;
   return targets;
 }
 
@@ -144,7 +155,7 @@ boost::json::object ObjectOf(const Target& target) {
 
 // `ended` is empty for a dry run.
 void PrintOutcome(const std::vector<Target>& targets, const std::optional<Ended>& ended,
-                  const Context& context) {
+                  const FleetLeaders& leaders, const Context& context) {
   boost::json::array found;
   for (const Target& target : targets) found.push_back(ObjectOf(target));
   boost::json::object object = {{"targets", found}, {"is_dry_run", !ended.has_value()}};
@@ -153,29 +164,33 @@ void PrintOutcome(const std::vector<Target>& targets, const std::optional<Ended>
                                           {"reservations", ended->reservations},
                                           {"coolings", ended->coolings}};
   }
+  AddFailed(object, leaders);
   context.PrintJson(object);
 }
 
 Result<int> BreakAll(const BreakOptions& options, const std::vector<Target>& targets,
-                     Context& context) {
+                     FleetLeaders& leaders, const Context& context) {
   Ended ended;
   for (const Target& target : targets) {
-    const auto broken =
-        BreakIfUnchanged(ForceReleaseOf(target.key, options), target.lock, context.client);
-    if (!broken) return broken.failure();
-    if (*broken) {
+    if (leaders.leader(target.partition).failure) continue;
+    const auto broken = BreakIfUnchanged(ForceReleaseOf(target.key, options), target.lock,
+                                         *leaders.leader(target.partition).client);
+    if (!broken) {
+      leaders.Fail(target.partition, broken.failure());
+    } else if (*broken) {
       ended += **broken;
     } else {
       context.Say(context.errors.Quoted(target.key) +
                   " changed hands in the meantime and was left alone");
     }
   }
+  if (const auto failure = leaders.TotalFailure()) return *failure;
   if (options.is_json) {
-    PrintOutcome(targets, ended, context);
+    PrintOutcome(targets, ended, leaders, context);
   } else {
     context.Print(EndedText(ended) + " ended by force.\n");
   }
-  return kExitDone;
+  return context.Conclude(leaders, kExitDone);
 }
 
 Result<int> Break(const BreakOptions& options, Context& context) {
@@ -183,23 +198,27 @@ Result<int> Break(const BreakOptions& options, Context& context) {
     return Failure{kExitWrongUse,
                    "--json needs --yes or --dry-run, because it cannot ask for confirmation"};
   }
-  const Result<std::vector<Target>> targets = FindTargets(options, context);
+  // One key is at the leader of its partition, to which the client is redirected.
+  Result<FleetLeaders> leaders =
+      IsGlob(options) ? context.FindLeaders() : FleetLeaders(context.client);
+  if (!leaders) return leaders.failure();
+  const Result<std::vector<Target>> targets = FindTargets(options, *leaders, context);
   if (!targets) return targets.failure();
   if (targets->empty()) {
     if (options.is_json)
-      PrintOutcome({}, options.is_dry ? std::nullopt : std::optional(Ended()), context);
+      PrintOutcome({}, options.is_dry ? std::nullopt : std::optional(Ended()), *leaders, context);
     context.Say("nothing to end: " + context.errors.Quoted(options.glob) + " is not held" +
                 (options.owner ? " by " + context.errors.Quoted(*options.owner) : ""));
-    return kExitNo;
+    return context.Conclude(*leaders, kExitNo);
   }
   if (options.is_dry && options.is_json) {
-    PrintOutcome(*targets, std::nullopt, context);
-    return kExitDone;
+    PrintOutcome(*targets, std::nullopt, *leaders, context);
+    return context.Conclude(*leaders, kExitDone);
   }
   if (options.is_dry || !options.is_yes) context.Print(DescribeAll(*targets, context.out));
   if (options.is_dry) {
     context.Print("Nothing was done: this was a dry run.\n");
-    return kExitDone;
+    return context.Conclude(*leaders, kExitDone);
   }
   if (!options.is_yes) {
     const Result<bool> is_sure =
@@ -208,7 +227,7 @@ Result<int> Break(const BreakOptions& options, Context& context) {
     if (!is_sure) return is_sure.failure();
     if (!*is_sure) return kExitNo;
   }
-  return BreakAll(options, *targets, context);
+  return BreakAll(options, *targets, *leaders, context);
 }
 
 Action DescribeBreak(Arguments& arguments) {

@@ -15,8 +15,11 @@ namespace {
 
 constexpr std::int64_t kIdMax = INT64_MAX;
 
+constexpr std::int64_t kPartitionMax = 63;
+
 struct ClientOptions {
   std::int64_t id = 0;
+  std::optional<std::int64_t> partition;
   bool is_waiting_only = false;
   bool is_json = false;
 };
@@ -49,6 +52,11 @@ class ClientLine {
     return seconds * 1000;
   }
 
+  // Adds fields at the end.
+  void Add(std::string name, std::string value) {
+    fields_.emplace_back(std::move(name), std::move(value));
+  }
+
   bool waits() const { return Text("flags").find('b') != std::string::npos; }
 
   boost::json::object Object() const {
@@ -72,57 +80,106 @@ std::vector<ClientLine> ReadLines(std::string_view text, const ClientOptions& op
   return lines;
 }
 
-std::string ClientsText(const std::vector<ClientLine>& lines, const Screen& screen) {
-  Table table({{.title = "ID", .is_right_aligned = true},
-               {.title = "ADDRESS", .may_shrink = true},
-               {.title = "NAME", .may_shrink = true},
-               {.title = "USER", .may_shrink = true},
-               {.title = "DB", .is_right_aligned = true},
-               {.title = "CONNECTED", .is_right_aligned = true},
-               {.title = "IDLE", .is_right_aligned = true},
-               {.title = "STATE"},
-               {.title = "LAST COMMAND", .may_shrink = true},
-               {.title = "LIBRARY", .may_shrink = true}},
-              screen);
+std::string ClientsText(const std::vector<ClientLine>& lines, bool has_partitions,
+                        const Screen& screen) {
+  std::vector<Column> columns;
+  if (has_partitions) columns.push_back({.title = "PARTITION", .is_right_aligned = true});
+  columns.insert(columns.end(), {{.title = "ID", .is_right_aligned = true},
+                                 {.title = "ADDRESS", .may_shrink = true},
+                                 {.title = "NAME", .may_shrink = true},
+                                 {.title = "USER", .may_shrink = true},
+                                 {.title = "DB", .is_right_aligned = true},
+                                 {.title = "CONNECTED", .is_right_aligned = true},
+                                 {.title = "IDLE", .is_right_aligned = true},
+                                 {.title = "STATE"},
+                                 {.title = "LAST COMMAND", .may_shrink = true},
+                                 {.title = "LIBRARY", .may_shrink = true}});
+  Table table(columns, screen);
   for (const ClientLine& line : lines) {
     const auto text = [&](std::string_view name) { return screen.Printable(line.Text(name)); };
     const bool is_subscribed = line.Text("sub") != "0" || line.Text("psub") != "0";
-    table.Add({{text("id")},
-               {text("addr")},
-               {text("name")},
-               {text("user")},
-               {text("db")},
-               {ShowDuration(line.Seconds("age"))},
-               {ShowDuration(line.Seconds("idle"))},
-               {line.waits()    ? "waiting"
-                : is_subscribed ? "subscribed"
-                                : "-",
-                line.waits() ? Tint::kWarning : Tint::kNone},
-               {text("cmd")},
-               {text("lib-name") + (line.Text("lib-ver").empty() ? "" : " " + text("lib-ver"))}});
+    std::vector<Cell> cells;
+    if (has_partitions) cells.push_back({text("partition")});
+    cells.insert(cells.end(), {{text("id")},
+                               {text("addr")},
+                               {text("name")},
+                               {text("user")},
+                               {text("db")},
+                               {ShowDuration(line.Seconds("age"))},
+                               {ShowDuration(line.Seconds("idle"))},
+                               {line.waits()    ? "waiting"
+                                : is_subscribed ? "subscribed"
+                                                : "-",
+                                line.waits() ? Tint::kWarning : Tint::kNone},
+                               {text("cmd")},
+                               {text("lib-name") +
+                                (line.Text("lib-ver").empty() ? "" : " " + text("lib-ver"))}});
+    table.Add(std::move(cells));
   }
   return table.Flush();
 }
 
+Result<std::vector<ClientLine>> FindClients(const ClientOptions& options, FleetLeaders& leaders) {
+  constexpr auto kRequest = std::to_array<std::string_view>({"CLIENT", "LIST"});
+  const auto replies = leaders.AskAll(kRequest);
+  if (!replies) return replies.failure();
+  std::vector<ClientLine> found;
+  for (const auto& [partition, reply] : *replies) {
+    for (ClientLine& line : ReadLines(reply.text, options)) {
+      if (leaders.is_several()) {
+        line.Add("partition", std::to_string(partition));
+        line.Add("node", leaders.leader(partition).node);
+      }
+      found.push_back(std::move(line));
+    }
+  }
+  return found;
+}
+
 Result<int> ListClients(const ClientOptions& options, Context& context) {
-  const Result<protocol::Reply> reply = context.client.Ask({"CLIENT", "LIST"});
-  if (!reply) return reply.failure();
-  const std::vector<ClientLine> lines = ReadLines(reply->text, options);
+  Result<FleetLeaders> leaders = context.FindLeaders();
+  if (!leaders) return leaders.failure();
+  const Result<std::vector<ClientLine>> found = FindClients(options, *leaders);
+  if (!found) return found.failure();
+  const std::vector<ClientLine>& lines = *found;
   if (options.is_json) {
     boost::json::array array;
     for (const ClientLine& line : lines) array.push_back(line.Object());
-    context.PrintJson(boost::json::object{{"clients", array}});
+    boost::json::object object = {{"clients", array}};
+    AddFailed(object, *leaders);
+    context.PrintJson(object);
   } else if (lines.empty()) {
     context.Print("No client is waiting.\n");
   } else {
-    context.Print(ClientsText(lines, context.out));
+    context.Print(ClientsText(lines, leaders->is_several(), context.out));
   }
-  return kExitDone;
+  return context.Conclude(*leaders, kExitDone);
+}
+
+// In a fleet of several partitions each node numbers its own connections.
+Result<Client*> ChooseNode(const ClientOptions& options, FleetLeaders& leaders) {
+  const std::size_t partitions = leaders.size();
+  if (!options.partition && leaders.is_several()) {
+    return Failure{kExitWrongUse, "--partition is required: each of the " +
+                                      std::to_string(partitions) +
+                                      " partitions numbers its own connections"};
+  }
+  const auto partition = static_cast<std::size_t>(options.partition.value_or(0));
+  if (partition >= partitions) {
+    return Failure{kExitWrongUse, "--partition must be less than " + std::to_string(partitions) +
+                                      ", got " + std::to_string(partition)};
+  }
+  if (leaders.leader(partition).failure) return *leaders.leader(partition).failure;
+  return leaders.leader(partition).client;
 }
 
 Result<int> Kill(const ClientOptions& options, Context& context) {
+  Result<FleetLeaders> leaders = context.FindLeaders();
+  if (!leaders) return leaders.failure();
+  const Result<Client*> node = ChooseNode(options, *leaders);
+  if (!node) return node.failure();
   const std::string id = std::to_string(options.id);
-  const Result<protocol::Reply> reply = context.client.Ask({"CLIENT", "KILL", "ID", id});
+  const Result<protocol::Reply> reply = (*node)->Ask({"CLIENT", "KILL", "ID", id});
   if (!reply) return reply.failure();
   if (options.is_json) {
     context.PrintJson(boost::json::object{{"id", options.id}, {"closed", reply->integer}});
@@ -143,7 +200,9 @@ Action DescribeClients(Arguments& arguments) {
 Action DescribeKill(Arguments& arguments) {
   auto options = std::make_shared<ClientOptions>();
   arguments.RequiredNumber("ID", options->id, {1, kIdMax},
-                           "ID of the connection: the first column of `clients`");
+                           "ID of the connection, as `clients` shows it");
+  arguments.Number("--partition", options->partition, {0, kPartitionMax},
+                   "The partition whose leader has the connection, if there are several");
   arguments.Flag("--json", options->is_json, "Print JSON: whether the connection existed");
   return [options](Context& context) { return Kill(*options, context); };
 }

@@ -43,9 +43,12 @@ std::string PrefixGlob(std::string_view prefix) {
   return glob + "*";
 }
 
+// Names that some partitions of a fleet did not give are missing without a message, which would
+// disturb the command line.
 Result<FoundNames> FindKeys(const std::string& prefix, Context& context) {
-  LockWalk walk(context.client,
-                {.glob = PrefixGlob(prefix), .database = context.settings.database});
+  Result<FleetLeaders> leaders = context.FindLeaders();
+  if (!leaders) return leaders.failure();
+  LockWalk walk(*leaders, {.glob = PrefixGlob(prefix), .database = context.settings.database});
   FoundNames names;
   for (int page = 0; page < kPagesWalked && names.size() < kNamesMax && !walk.is_over(); ++page) {
     const Result<std::vector<LockRow>> rows = walk.NextPage();
@@ -56,12 +59,17 @@ Result<FoundNames> FindKeys(const std::string& prefix, Context& context) {
 }
 
 Result<FoundNames> FindLabels(Context& context) {
-  const Result<protocol::Reply> stats = context.client.Ask({"STATS", "MINUTES", "1440"});
-  if (!stats) return stats.failure();
+  Result<FleetLeaders> leaders = context.FindLeaders();
+  if (!leaders) return leaders.failure();
+  constexpr auto kRequest = std::to_array<std::string_view>({"STATS", "MINUTES", "1440"});
+  const auto replies = leaders->AskAll(kRequest);
+  if (!replies) return replies.failure();
   FoundNames names;
-  const protocol::Reply* const rows = FindField(*stats, "labels");
-  if (rows == nullptr) return names;
-  for (const protocol::Reply& row : rows->elements) names.insert(TextField(row, "label"));
+  for (const auto& [partition, stats] : *replies) {
+    const protocol::Reply* const rows = FindField(stats, "labels");
+    if (rows == nullptr) continue;
+    for (const protocol::Reply& row : rows->elements) names.insert(TextField(row, "label"));
+  }
   return names;
 }
 

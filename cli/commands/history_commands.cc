@@ -10,12 +10,14 @@
 #include "cli/views/claim_tables.h"
 #include "cli/views/history.h"
 #include "cli/views/info_report.h"
+#include "cli/views/stats_merge.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
 
 namespace {
 
+constexpr std::string_view kAllKeys = "*";
 constexpr std::int64_t kEventsDefault = 50;
 constexpr std::int64_t kEventsMax = 100'000;
 constexpr std::int64_t kMinutesMax = 1440;
@@ -28,32 +30,48 @@ struct HistoryOptions {
   bool is_json = false;
 };
 
+void PrintHistory(const HistoryQuery& query, const HistoryPage& page, const Context& context) {
+  if (page.events.empty()) {
+    context.Print("No known events of " + context.out.Printable(query.key) +
+                  (page.oldest_unix_ms
+                       ? "; the history goes back to " + ShowMoment(*page.oldest_unix_ms)
+                       : "; nothing has happened yet") +
+                  ".\n");
+    return;
+  }
+  context.Print(HistoryText(page.events, query.key == kAllKeys, context.out));
+  if (!page.next_before && !page.next_until) return;
+  const std::string next = page.next_before ? "--before " + std::to_string(*page.next_before)
+                                            : "--until " + std::to_string(*page.next_until);
+  context.Say("there are more events: " + next +
+              " shows earlier ones, --count N shows more at once");
+}
+
 Result<int> ShowHistory(const HistoryOptions& options, Context& context) {
   HistoryQuery query = options.query;
   query.count = options.count.value_or(kEventsDefault);
   query.before = options.before.value_or(0);
-  const Result<HistoryPage> page = FetchHistory(context.client, query);
+  // One key has its history at the leader of its partition, to which the client is redirected.
+  Result<FleetLeaders> leaders =
+      query.key == kAllKeys ? context.FindLeaders() : FleetLeaders(context.client);
+  if (!leaders) return leaders.failure();
+  if (leaders->is_several() && options.before) {
+    return Failure{
+        kExitWrongUse,
+        "--before needs a KEY in a fleet of several partitions, because each numbers its "
+        "own events; give --until"};
+  }
+  const Result<HistoryPage> page = FetchHistory(*leaders, query);
   if (!page) return page.failure();
   if (options.is_json) {
-    context.PrintJson(ObjectOf(*page));
-    return kExitDone;
+    boost::json::object object = ObjectOf(*page);
+    AddFailed(object, *leaders);
+    context.PrintJson(object);
+  } else {
+    PrintHistory(query, *page, context);
   }
-  if (page->events.empty()) {
-    context.Print("No known events of " + context.out.Printable(query.key) +
-                  (page->oldest_unix_ms
-                       ? "; the history goes back to " + ShowMoment(*page->oldest_unix_ms)
-                       : "; nothing has happened yet") +
-                  ".\n");
-    return kExitDone;
-  }
-  context.Print(HistoryText(page->events, query.key == "*", context.out));
-  if (page->next_before) {
-    context.Say("there are more events: --before " + std::to_string(*page->next_before) +
-                " shows earlier ones, --count N shows more at once");
-  }
-  return kExitDone;
+  return context.Conclude(*leaders, kExitDone);
 }
-
 Action DescribeHistory(Arguments& arguments) {
   auto options = std::make_shared<HistoryOptions>();
   arguments.Required("KEY|*", options->query.key,
@@ -124,18 +142,24 @@ std::string StatsText(const protocol::Reply& rows, bool is_by_minute, const Scre
 
 Result<int> ShowStats(const StatsOptions& options, Context& context) {
   const std::vector<std::string> words = StatsRequest(options);
-  const Result<protocol::Reply> reply =
-      context.client.Ask(std::vector<std::string_view>(words.begin(), words.end()));
-  if (!reply) return reply.failure();
-  const protocol::Reply* const rows = FindField(*reply, "labels");
+  Result<FleetLeaders> leaders = context.FindLeaders();
+  if (!leaders) return leaders.failure();
+  auto answers = leaders->AskAll(std::vector<std::string_view>(words.begin(), words.end()));
+  if (!answers) return answers.failure();
+  std::vector<protocol::Reply> replies;
+  for (auto& [partition, reply] : *answers) replies.push_back(std::move(reply));
+  const protocol::Reply stats = MergedStats(replies, options.is_by_minute);
+  const protocol::Reply* const rows = FindField(stats, "labels");
   if (options.is_json) {
-    context.PrintJson(json::ObjectOf(*reply));
+    boost::json::object object = json::ObjectOf(stats);
+    AddFailed(object, *leaders);
+    context.PrintJson(object);
   } else if (rows == nullptr || rows->elements.empty()) {
     context.Print("Nothing was counted in this period.\n");
   } else {
     context.Print(StatsText(*rows, options.is_by_minute, context.out));
   }
-  return kExitDone;
+  return context.Conclude(*leaders, kExitDone);
 }
 
 Action DescribeStats(Arguments& arguments) {

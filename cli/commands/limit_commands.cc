@@ -32,79 +32,161 @@ boost::json::object ObjectOf(const LimitOptions& options, const Context& context
   return object;
 }
 
-Result<int> Change(const LimitOptions& options, Context& context) {
+Result<int> Change(const LimitOptions& options, FleetLeaders& leaders) {
   const std::string limit = std::to_string(options.limit);
   std::vector<std::string_view> words = {"LIMIT", "SET", options.pattern, limit};
   const std::string seconds = std::to_string(options.duration_ms.value_or(0) / 1000);
   if (options.duration_ms) words.insert(words.end(), {"EX", seconds});
   if (options.reason) words.insert(words.end(), {"REASON", *options.reason});
-  const Result<protocol::Reply> reply = context.client.Ask(words);
-  if (!reply) return reply.failure();
+  const auto replies = leaders.AskAll(words);
+  if (!replies) return replies.failure();
   return kExitDone;
 }
 
 Result<int> Set(const LimitOptions& options, Context& context) {
-  const Result<int> done = Change(options, context);
-  if (!done || !options.is_json) return done;
-  boost::json::object object = ObjectOf(options, context);
-  object["limit"] = options.limit;
-  context.PrintJson(object);
-  return done;
-}
-
-Result<int> Delete(const LimitOptions& options, Context& context) {
-  const Result<protocol::Reply> reply = context.client.Ask({"LIMIT", "DEL", options.pattern});
-  if (!reply) return reply.failure();
+  Result<FleetLeaders> leaders = context.FindLeaders();
+  if (!leaders) return leaders.failure();
+  const Result<int> done = Change(options, *leaders);
+  if (!done) return done;
   if (options.is_json) {
     boost::json::object object = ObjectOf(options, context);
-    object["deleted"] = reply->integer;
+    object["limit"] = options.limit;
+    AddFailed(object, *leaders);
     context.PrintJson(object);
   }
-  if (reply->integer != 0) return kExitDone;
+  return context.Conclude(*leaders, kExitDone);
+}
+
+// An override counts as deleted once, on however many leaders it was in force.
+void PrintDeleted(const LimitOptions& options, bool is_deleted, const FleetLeaders& leaders,
+                  const Context& context) {
+  if (!options.is_json) return;
+  boost::json::object object = ObjectOf(options, context);
+  object["deleted"] = is_deleted ? 1 : 0;
+  AddFailed(object, leaders);
+  context.PrintJson(object);
+}
+
+Result<int> DeleteOn(FleetLeaders& leaders, const LimitOptions& options, const Context& context) {
+  const std::vector<std::string_view> words = {"LIMIT", "DEL", options.pattern};
+  const auto replies = leaders.AskAll(words);
+  if (!replies) return replies.failure();
+  const bool is_deleted =
+      std::ranges::any_of(*replies, [](const auto& answer) { return answer.reply.integer != 0; });
+  PrintDeleted(options, is_deleted, leaders, context);
+  if (is_deleted) return context.Conclude(leaders, kExitDone);
   context.Say("there is no override for " + context.errors.Quoted(options.pattern) +
               " in database " + std::to_string(context.settings.database_or_first()) +
               "; `fairlockctl limit list` lists them");
-  return kExitNo;
+  return context.Conclude(leaders, kExitNo);
+}
+
+Result<int> Delete(const LimitOptions& options, Context& context) {
+  Result<FleetLeaders> leaders = context.FindLeaders();
+  if (!leaders) return leaders.failure();
+  return DeleteOn(*leaders, options, context);
+}
+
+// One override, and the partitions where it is in force.
+struct OverrideRow {
+  protocol::Reply map;  // as the first of these partitions reports it
+  std::vector<std::size_t> partitions;
+};
+
+bool IsSameOverride(const protocol::Reply& a, const protocol::Reply& b) {
+  return TextField(a, "pattern") == TextField(b, "pattern") &&
+         IntegerOr(a, "db") == IntegerOr(b, "db") && IntegerOr(a, "limit") == IntegerOr(b, "limit");
+}
+
+// Keeps the order of each server, which lists the most specific pattern first.
+Result<std::vector<OverrideRow>> FetchOverrides(FleetLeaders& leaders) {
+  constexpr auto kRequest = std::to_array<std::string_view>({"LIMIT", "LIST"});
+  const auto replies = leaders.AskAll(kRequest);
+  if (!replies) return replies.failure();
+  std::vector<OverrideRow> rows;
+  for (const auto& [partition, reply] : *replies) {
+    std::size_t next = 0;  // where a row that no other partition has is inserted
+    for (const protocol::Reply& map : reply.elements) {
+      const auto same = std::ranges::find_if(
+          rows, [&](const OverrideRow& row) { return IsSameOverride(row.map, map); });
+      if (same != rows.end()) {
+        same->partitions.push_back(partition);
+        next = static_cast<std::size_t>(same - rows.begin()) + 1;
+      } else {
+        rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(next), {map, {partition}});
+        ++next;
+      }
+    }
+  }
+  return rows;
 }
 
 std::string LimitText(std::int64_t limit) { return limit == 0 ? "drained" : std::to_string(limit); }
 
-std::string OverridesText(const protocol::Reply& rows, const Screen& screen) {
-  Table table({{.title = "PATTERN", .may_shrink = true},
-               {.title = "DB", .is_right_aligned = true},
-               {.title = "LIMIT", .is_right_aligned = true},
-               {.title = "ENDS IN", .is_right_aligned = true},
-               {.title = "SINCE"},
-               {.title = "BY", .may_shrink = true},
-               {.title = "REASON", .may_shrink = true}},
-              screen);
-  for (const protocol::Reply& row : rows.elements) {
-    const std::int64_t limit = IntegerOr(row, "limit");
-    const auto left_ms = IntegerField(row, "left_ms");
-    table.Add({{screen.Printable(TextField(row, "pattern"))},
-               {std::to_string(IntegerOr(row, "db"))},
-               {LimitText(limit), limit == 0 ? Tint::kWarning : Tint::kNone},
-               {left_ms ? ShowDuration(*left_ms) : "-"},
-               {ShowMoment(IntegerOr(row, "since"))},
-               {screen.Printable(TextField(row, "user") + " " + TextField(row, "address"))},
-               {screen.Printable(TextField(row, "reason"))}});
+// "all", or "0, 2".
+Cell PartitionsCell(const OverrideRow& row, const FleetLeaders& leaders) {
+  if (row.partitions.size() == leaders.size()) return {"all"};
+  std::string text;
+  for (const std::size_t partition : row.partitions) {
+    text += (text.empty() ? "" : ", ") + std::to_string(partition);
+  }
+  return {text, Tint::kWarning};
+}
+
+std::string OverridesText(const std::vector<OverrideRow>& rows, const FleetLeaders& leaders,
+                          const Screen& screen) {
+  std::vector<Column> columns = {{.title = "PATTERN", .may_shrink = true},
+                                 {.title = "DB", .is_right_aligned = true},
+                                 {.title = "LIMIT", .is_right_aligned = true},
+                                 {.title = "ENDS IN", .is_right_aligned = true},
+                                 {.title = "SINCE"},
+                                 {.title = "BY", .may_shrink = true},
+                                 {.title = "REASON", .may_shrink = true}};
+  if (leaders.is_several()) columns.push_back({.title = "PARTITIONS"});
+  Table table(columns, screen);
+  for (const OverrideRow& row : rows) {
+    const protocol::Reply& map = row.map;
+    const std::int64_t limit = IntegerOr(map, "limit");
+    const auto left_ms = IntegerField(map, "left_ms");
+    std::vector<Cell> cells = {
+        {screen.Printable(TextField(map, "pattern"))},
+        {std::to_string(IntegerOr(map, "db"))},
+        {LimitText(limit), limit == 0 ? Tint::kWarning : Tint::kNone},
+        {left_ms ? ShowDuration(*left_ms) : "-"},
+        {ShowMoment(IntegerOr(map, "since"))},
+        {screen.Printable(TextField(map, "user") + " " + TextField(map, "address"))},
+        {screen.Printable(TextField(map, "reason"))}};
+    if (leaders.is_several()) cells.push_back(PartitionsCell(row, leaders));
+    table.Add(std::move(cells));
   }
   return table.Flush();
 }
 
+boost::json::object ObjectOf(const OverrideRow& row, const FleetLeaders& leaders) {
+  boost::json::object object = json::ObjectOf(row.map);
+  if (leaders.is_several()) {
+    object["partitions"] = boost::json::array(row.partitions.begin(), row.partitions.end());
+  }
+  return object;
+}
+
 Result<int> List(const LimitOptions& options, Context& context) {
-  const Result<protocol::Reply> rows = context.client.Ask({"LIMIT", "LIST"});
+  Result<FleetLeaders> leaders = context.FindLeaders();
+  if (!leaders) return leaders.failure();
+  const Result<std::vector<OverrideRow>> rows = FetchOverrides(*leaders);
   if (!rows) return rows.failure();
   if (options.is_json) {
     boost::json::array array;
-    for (const protocol::Reply& row : rows->elements) array.push_back(json::ObjectOf(row));
-    context.PrintJson(boost::json::object{{"overrides", array}});
-  } else if (rows->elements.empty()) {
+    for (const OverrideRow& row : *rows) array.push_back(ObjectOf(row, *leaders));
+    boost::json::object object = {{"overrides", array}};
+    AddFailed(object, *leaders);
+    context.PrintJson(object);
+  } else if (rows->empty()) {
     context.Print("No override is in force.\n");
   } else {
-    context.Print(OverridesText(*rows, context.out));
+    context.Print(OverridesText(*rows, *leaders, context.out));
   }
-  return kExitDone;
+  return context.Conclude(*leaders, kExitDone);
 }
 
 // Drains
@@ -114,8 +196,9 @@ struct Matching {
   std::int64_t waited_for = 0;
 };
 
-Result<Matching> CountMatching(const std::string& glob, Context& context) {
-  LockWalk walk(context.client, {.glob = glob, .database = context.settings.database_or_first()});
+Result<Matching> CountMatching(const std::string& glob, FleetLeaders& leaders,
+                               const Context& context) {
+  LockWalk walk(leaders, {.glob = glob, .database = context.settings.database_or_first()});
   Matching matching;
   while (!walk.is_over()) {
     const Result<std::vector<LockRow>> page = walk.NextPage();
@@ -129,16 +212,19 @@ Result<Matching> CountMatching(const std::string& glob, Context& context) {
 }
 
 Result<int> Drain(const LimitOptions& options, Context& context) {
-  const Result<int> done = Change(options, context);
+  Result<FleetLeaders> leaders = context.FindLeaders();
+  if (!leaders) return leaders.failure();
+  const Result<int> done = Change(options, *leaders);
   if (!done) return done;
-  const Result<Matching> matching = CountMatching(options.pattern, context);
+  const Result<Matching> matching = CountMatching(options.pattern, *leaders, context);
   if (!matching) return matching.failure();
   if (options.is_json) {
     boost::json::object object = ObjectOf(options, context);
     object["held"] = matching->held;
     object["waited_for"] = matching->waited_for;
+    AddFailed(object, *leaders);
     context.PrintJson(object);
-    return kExitDone;
+    return context.Conclude(*leaders, kExitDone);
   }
   const std::string pattern = context.out.Printable(options.pattern);
   context.Print("No new owner gets " + pattern +
@@ -146,27 +232,25 @@ Result<int> Drain(const LimitOptions& options, Context& context) {
                                      : ", until `fairlockctl resume " + pattern + "`") +
                 ". Keys still held: " + std::to_string(matching->held) +
                 ", waited for: " + std::to_string(matching->waited_for) + ".\n");
-  return kExitDone;
+  return context.Conclude(*leaders, kExitDone);
 }
 
 Result<int> Resume(const LimitOptions& options, Context& context) {
-  const Result<protocol::Reply> rows = context.client.Ask({"LIMIT", "LIST"});
+  Result<FleetLeaders> leaders = context.FindLeaders();
+  if (!leaders) return leaders.failure();
+  const Result<std::vector<OverrideRow>> rows = FetchOverrides(*leaders);
   if (!rows) return rows.failure();
-  const auto row = std::ranges::find_if(rows->elements, [&](const protocol::Reply& candidate) {
-    return TextField(candidate, "pattern") == options.pattern &&
-           IntegerOr(candidate, "db") == context.settings.database_or_first();
+  const auto row = std::ranges::find_if(*rows, [&](const OverrideRow& candidate) {
+    return TextField(candidate.map, "pattern") == options.pattern &&
+           IntegerOr(candidate.map, "db") == context.settings.database_or_first() &&
+           IntegerOr(candidate.map, "limit") != 0;
   });
-  if (row != rows->elements.end() && IntegerOr(*row, "limit") != 0) {
-    if (options.is_json) {
-      boost::json::object object = ObjectOf(options, context);
-      object["deleted"] = 0;
-      context.PrintJson(object);
-    }
-    context.Say(context.errors.Quoted(options.pattern) + " is not drained; its override is LIMIT " +
-                std::to_string(IntegerOr(*row, "limit")) + ", which `fairlockctl limit del` ends");
-    return kExitNo;
-  }
-  return Delete(options, context);
+  if (row == rows->end()) return DeleteOn(*leaders, options, context);
+  PrintDeleted(options, false, *leaders, context);
+  context.Say(context.errors.Quoted(options.pattern) + " is not drained; its override is LIMIT " +
+              std::to_string(IntegerOr(row->map, "limit")) +
+              ", which `fairlockctl limit del` ends");
+  return context.Conclude(*leaders, kExitNo);
 }
 
 using Run = Result<int> (*)(const LimitOptions&, Context&);

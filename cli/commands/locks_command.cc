@@ -70,10 +70,13 @@ class LocksPrinter {
     return is_json_ ? context_.PrintJsonText(text) : context_.Print(text);
   }
 
-  void Finish(std::int64_t found) {
+  void Finish(std::int64_t found, const FleetLeaders& leaders) {
     if (is_json_) {
-      context_.Print(Opening() + "],\n\"shown\":" + std::to_string(shown_) +
-                     ",\"found\":" + std::to_string(found) + "}\n");
+      context_.Print(Opening() + "],\n");
+      boost::json::object rest = {{"shown", shown_}, {"found", found}};
+      AddFailed(rest, leaders);
+      // Its opening brace is already printed.
+      context_.PrintJsonText(json::Written(rest).substr(1) + "\n");
     } else if (found == 0) {
       context_.Print("No matching lock is held or waited for.\n");
     } else if (found > shown_) {
@@ -130,7 +133,8 @@ LockFilter FilterOf(const LocksOptions& options, const Context& context) {
           .held_ms_min = options.held_ms};
 }
 
-Result<int> ShowAsTheyCome(const LocksOptions& options, LockWalk& walk, LocksPrinter& printer) {
+Result<std::int64_t> ShowAsTheyCome(const LocksOptions& options, LockWalk& walk,
+                                    LocksPrinter& printer) {
   std::int64_t found = 0;
   while (!walk.is_over()) {
     Result<std::vector<LockRow>> page = walk.NextPage();
@@ -140,12 +144,12 @@ Result<int> ShowAsTheyCome(const LocksOptions& options, LockWalk& walk, LocksPri
     if (is_enough) page->resize(page->size() - static_cast<std::size_t>(found - *options.count));
     if (!printer.Print(*page) || is_enough) break;
   }
-  printer.Finish(options.count ? std::min(found, *options.count) : found);
-  return kExitDone;
+  return options.count ? std::min(found, *options.count) : found;
 }
 
 // Keeps only the best `count` rows, in a heap with the worst of them on top.
-Result<int> ShowSorted(const LocksOptions& options, LockWalk& walk, LocksPrinter& printer) {
+Result<std::int64_t> ShowSorted(const LocksOptions& options, LockWalk& walk,
+                                LocksPrinter& printer) {
   const Order& before = std::ranges::find(Sorts(), options.sort, &SortRow::name)->order;
   const auto count = static_cast<std::size_t>(options.count.value_or(kSortedDefault));
   std::vector<LockRow> best;
@@ -164,15 +168,19 @@ Result<int> ShowSorted(const LocksOptions& options, LockWalk& walk, LocksPrinter
   }
   std::sort_heap(best.begin(), best.end(), before);
   printer.Print(best);
-  printer.Finish(found);
-  return kExitDone;
+  return found;
 }
 
 Result<int> ShowLocks(const LocksOptions& options, Context& context) {
-  LockWalk walk(context.client, FilterOf(options, context));
+  Result<FleetLeaders> leaders = context.FindLeaders();
+  if (!leaders) return leaders.failure();
+  LockWalk walk(*leaders, FilterOf(options, context));
   LocksPrinter printer(context, options.is_json);
-  if (options.sort == "none") return ShowAsTheyCome(options, walk, printer);
-  return ShowSorted(options, walk, printer);
+  const Result<std::int64_t> found = options.sort == "none" ? ShowAsTheyCome(options, walk, printer)
+                                                            : ShowSorted(options, walk, printer);
+  if (!found) return found.failure();
+  printer.Finish(*found, *leaders);
+  return context.Conclude(*leaders, kExitDone);
 }
 
 Action DescribeLocks(Arguments& arguments) {

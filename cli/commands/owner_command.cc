@@ -50,17 +50,22 @@ Result<std::optional<Claim>> FetchClaim(const LockRow& row, const std::string& o
   return std::optional(claim);
 }
 
-Result<std::vector<Claim>> FindClaims(const std::string& owner, Context& context) {
-  LockWalk walk(context.client, {.database = context.settings.database, .owner = owner});
+Result<std::vector<Claim>> FindClaims(const std::string& owner, FleetLeaders& leaders,
+                                      const Context& context) {
+  LockWalk walk(leaders, {.database = context.settings.database, .owner = owner});
   std::vector<Claim> claims;
   while (!walk.is_over()) {
     const Result<std::vector<LockRow>> page = walk.NextPage();
     if (!page) return page.failure();
     for (const LockRow& row : *page) {
-      const auto claim = FetchClaim(row, owner, context.client);
-      if (!claim) return claim.failure();
+      const auto claim = FetchClaim(row, owner, *leaders.leader(walk.partition()).client);
+      if (!claim) {
+        leaders.Fail(walk.partition(), claim.failure());
+        break;
+      }
       if (*claim) claims.push_back(**claim);
     }
+    if (const auto failure = leaders.TotalFailure()) return *failure;
   }
   return claims;
 }
@@ -96,18 +101,22 @@ boost::json::object ObjectOf(const Claim& claim) {
 }
 
 Result<int> ShowOwner(const OwnerOptions& options, Context& context) {
-  const Result<std::vector<Claim>> claims = FindClaims(options.owner, context);
+  Result<FleetLeaders> leaders = context.FindLeaders();
+  if (!leaders) return leaders.failure();
+  const Result<std::vector<Claim>> claims = FindClaims(options.owner, *leaders, context);
   if (!claims) return claims.failure();
   if (options.is_json) {
     boost::json::array array;
     for (const Claim& claim : *claims) array.push_back(ObjectOf(claim));
-    context.PrintJson(boost::json::object{{"claims", array}});
+    boost::json::object object = {{"claims", array}};
+    AddFailed(object, *leaders);
+    context.PrintJson(object);
   } else if (claims->empty()) {
     context.Print(context.out.Printable(options.owner) + " holds nothing and waits for nothing.\n");
   } else {
     context.Print(ClaimsText(*claims, context.out));
   }
-  return kExitDone;
+  return context.Conclude(*leaders, kExitDone);
 }
 
 Action DescribeOwner(Arguments& arguments) {

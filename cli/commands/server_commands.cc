@@ -87,16 +87,19 @@ Result<int> GetSettings(const ServerOptions& options, Context& context) {
 }
 
 Result<int> SetSetting(const ServerOptions& options, Context& context) {
-  const Result<protocol::Reply> reply =
-      context.client.Ask({"CONFIG", "SET", options.name, options.value});
-  if (!reply) return reply.failure();
+  Result<FleetLeaders> leaders = context.FindLeaders();
+  if (!leaders) return leaders.failure();
+  const std::vector<std::string_view> words = {"CONFIG", "SET", options.name, options.value};
+  const auto replies = leaders->AskAll(words);
+  if (!replies) return replies.failure();
   if (options.is_json) {
     boost::json::object object;
     json::AddText(object, "option", options.name);
     json::AddText(object, "value", options.value);
+    AddFailed(object, *leaders);
     context.PrintJson(object);
   }
-  return kExitDone;
+  return context.Conclude(*leaders, kExitDone);
 }
 
 struct BackupOptions {

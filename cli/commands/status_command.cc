@@ -45,15 +45,26 @@ struct Line {
   std::string text;
 };
 
-std::vector<Line> Lines(const InfoReport& info, std::int64_t ping_us, const Context& context) {
-  const auto count = [&](std::string_view name) { return ShowCount(info.Number(name)); };
+// "fairlockd 0.1.0 at 127.0.0.1:3247, process 4711, master", or which part of a fleet.
+std::string ServerText(const InfoReport& info, std::size_t answered, const FleetLeaders& leaders,
+                       const Context& context) {
   const auto text = [&](std::string_view name) { return context.out.Printable(info.Text(name)); };
+  const std::string version = "fairlockd " + text("fairlock_version");
+  if (leaders.is_several()) {
+    return version + ", fleet " + text("fleet_name") + ": the leaders of " +
+           std::to_string(answered) + " of " + std::to_string(leaders.size()) + " partitions";
+  }
+  return version + " at " + context.client.ServerName() + ", process " + text("process_id") + ", " +
+         text("role");
+}
+
+std::vector<Line> Lines(const InfoReport& info, const std::string& server, std::int64_t ping_us) {
+  const auto count = [&](std::string_view name) { return ShowCount(info.Number(name)); };
   const std::int64_t uptime_s = info.Number("uptime_in_seconds");
   std::string overrides = count("limit_overrides");
   if (info.Number("limit_overrides") > 0) overrides += " in force; `fairlockctl limit list`";
   return {
-      {"server", "fairlockd " + text("fairlock_version") + " at " + context.client.ServerName() +
-                     ", process " + text("process_id") + ", " + text("role")},
+      {"server", server},
       {"up for", uptime_s == 0 ? "less than 1s" : ShowDuration(uptime_s * 1000)},
       {"answers in", std::to_string(ping_us) + " us, network included"},
       {"clients", count("connected_clients") + " of " + count("maxclients") + ", " +
@@ -70,10 +81,11 @@ std::vector<Line> Lines(const InfoReport& info, std::int64_t ping_us, const Cont
   };
 }
 
-std::string InfoText(const InfoReport& info, std::int64_t ping_us, const Context& context) {
+std::string InfoText(const InfoReport& info, const std::string& server, std::int64_t ping_us,
+                     const Context& context) {
   constexpr std::size_t kNameWidth = 13;
   std::string text;
-  for (const Line& line : Lines(info, ping_us, context)) {
+  for (const Line& line : Lines(info, server, ping_us)) {
     const std::string name =
         std::string(line.name) + std::string(kNameWidth - line.name.size(), ' ');
     text += context.out.Tinted(name, Tint::kHeading) + line.text + "\n";
@@ -87,36 +99,54 @@ boost::json::array ContendedArray(const Contended& contended) {
   return array;
 }
 
-boost::json::object ObjectOf(const InfoReport& info, std::int64_t ping_us,
-                             const Contended& contended, const Context& context) {
+boost::json::object ObjectOf(const InfoReport& info) {
   boost::json::object fields;
   for (const InfoReport::Field& field : info.fields())
     json::AddText(fields, field.name, field.value);
-  return {{"server", context.client.ServerName()},
-          {"ping_us", ping_us},
-          {"info", fields},
-          {"contended", ContendedArray(contended)},
-          {"contended_is_whole", contended.is_whole}};
+  return fields;
+}
+
+boost::json::object ObjectOf(const std::vector<LeaderInfo>& infos, std::int64_t ping_us,
+                             const Contended& contended, const FleetLeaders& leaders,
+                             const Context& context) {
+  boost::json::object object = {{"server", context.client.ServerName()},
+                                {"ping_us", ping_us},
+                                {"info", ObjectOf(CombinedInfo(infos))},
+                                {"contended", ContendedArray(contended)},
+                                {"contended_is_whole", contended.is_whole}};
+  if (!leaders.is_several()) return object;
+  boost::json::array partitions;
+  for (const LeaderInfo& each : infos) {
+    partitions.push_back({{"partition", each.partition}, {"info", ObjectOf(each.info)}});
+  }
+  object["partitions"] = std::move(partitions);
+  AddFailed(object, leaders);
+  return object;
 }
 
 Result<int> ShowStatus(const StatusOptions& options, Context& context) {
-  const Result<InfoReport> info = FetchInfo(context.client);
-  if (!info) return info.failure();
+  Result<FleetLeaders> leaders = context.FindLeaders();
+  if (!leaders) return leaders.failure();
+  const Result<std::vector<LeaderInfo>> infos = FetchInfos(*leaders);
+  if (!infos) return infos.failure();
   // The connection is already open, so this measures only the network and the server.
   const std::int64_t begin_ns = NowNs();
   const Result<protocol::Reply> pong = context.client.Ask({"PING"});
   if (!pong) return pong.failure();
   const std::int64_t ping_us = (NowNs() - begin_ns) / 1000;
   const Result<Contended> contended = FindContended(
-      context.client,
+      *leaders,
       {.database = context.settings.database, .count = kContendedShown, .pages_max = kPagesMax});
   if (!contended) return contended.failure();
   if (options.is_json) {
-    context.PrintJson(ObjectOf(*info, ping_us, *contended, context));
+    context.PrintJson(ObjectOf(*infos, ping_us, *contended, *leaders, context));
   } else {
-    context.Print(InfoText(*info, ping_us, context) + MostWaitedFor(*contended, context.out));
+    const InfoReport info = CombinedInfo(*infos);
+    const std::string server = ServerText(info, infos->size(), *leaders, context);
+    context.Print(InfoText(info, server, ping_us, context) +
+                  MostWaitedFor(*contended, context.out));
   }
-  return kExitDone;
+  return context.Conclude(*leaders, kExitDone);
 }
 
 Action DescribeStatus(Arguments& arguments) {

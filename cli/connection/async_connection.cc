@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "cli/connection/reply_fields.h"
 #include "cli/connection/server_errors.h"
 #include "cli/connection/settings_file.h"
 #include "cli/output/duration.h"
@@ -68,7 +69,7 @@ void AsyncConnection::OpenServer(TimeMs now) {
   parser_ = std::make_unique<protocol::ReplyParser>();
   give_up_at_ = now + ServerPatienceMs();
   last_error_ = "no answer within " + ShowDuration(ServerPatienceMs());
-  if (!settings_.socket.empty()) {
+  if (servers_.is_at_socket()) {
     const Result<Endpoint> endpoint = UnixEndpoint(settings_.socket);
     if (!endpoint) return EndWith(endpoint.failure());
     endpoints_ = {*endpoint};
@@ -108,7 +109,7 @@ void AsyncConnection::EndWith(Failure failure) {
 }
 
 void AsyncConnection::EndUnconnected(const std::string& reason) {
-  const std::string_view other = settings_.socket.empty() ? "--host/--port" : "--socket";
+  const std::string_view other = servers_.is_at_socket() ? "--socket" : "--host/--port";
   LeaveServer(reason,
               {kExitUnreachable, "cannot connect to " + ServerName() + ": " + reason +
                                      "; is fairlockd running? `systemctl status fairlockd`, or "
@@ -172,7 +173,7 @@ void AsyncConnection::FinishConnecting(TimeMs now) {
 }
 
 void AsyncConnection::BeginTls() {
-  if (!settings_.is_tls || !settings_.socket.empty()) return BeginLogin();
+  if (!settings_.is_tls || servers_.is_at_socket()) return BeginLogin();
   Result<std::unique_ptr<TlsConnection>> made =
       TlsConnection::Make(settings_, servers_.current().host, socket_.number());
   if (!made) return EndWith(made.failure());
@@ -355,10 +356,20 @@ void AsyncConnection::Parse() {
   parsed_bytes_ = 0;
 }
 
+// In a fleet of several partitions every node is of use: it redirects requests to the leaders. The
+// probe has a key of one of these partitions, and its refusal shows that nobody leads that one.
+bool AsyncConnection::IsRefused(const protocol::Reply& probe) const {
+  if (!IsRefusalToServe(probe)) return false;
+  return !is_in_cluster_ || ErrorWord(probe.text) == "LOADING";
+}
+
 void AsyncConnection::TakeLoginReply(const protocol::Reply& reply) {
   --login_replies_left_;
+  if (const protocol::Reply* const mode = FindField(reply, "mode")) {
+    is_in_cluster_ = mode->text == "cluster";
+  }
   const bool is_probe = servers_.chooses() && login_replies_left_ == 0;
-  if (is_probe && IsRefusalToServe(reply)) {
+  if (is_probe && IsRefused(reply)) {
     return LeaveServer("it is not serving locks at the moment", {}, true);
   }
   // A probe that is refused for another reason, such as a missing permission, does not show whether

@@ -64,6 +64,10 @@ class AsyncConnection {
   // Whether it is open and logged in.
   bool is_ready() const { return state_ == State::kOpen && login_replies_left_ == 0; }
 
+  // Whether the server, when it was logged in to last, was a node whose fleet may have several
+  // partitions.
+  bool is_in_cluster() const { return is_in_cluster_; }
+
   // Why the connection ended; valid only if it was not closed by Close().
   const Failure& end() const { return end_; }
   // Whether the connection was refused: nothing listens at the address, so the server process is
@@ -93,6 +97,8 @@ class AsyncConnection {
   void EndUnconnected(const std::string& reason);
   // Before the connection is ready, turns to the next server if there is one; otherwise ends.
   void LeaveServer(const std::string& reason, Failure failure, bool is_standby = false);
+  // Whether the reply to the probe shows that another server has to be found.
+  bool IsRefused(const protocol::Reply& probe) const;
   void LoseServer(const std::string& reason, Failure failure);
   void RememberRefusal(int error);
   void SendQueued();
@@ -124,6 +130,7 @@ class AsyncConnection {
   TimeMs give_up_at_ = kForever;
   std::string last_error_;  // of the last attempt to connect
   int login_replies_left_ = 0;
+  bool is_in_cluster_ = false;
   std::string output_;
   std::size_t sent_bytes_ = 0;  // how much of output_ has been sent
   std::string queued_;          // requests made before it was open

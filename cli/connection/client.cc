@@ -22,9 +22,10 @@ bool IsMessage(const protocol::Reply& reply) { return reply.type == protocol::Re
 
 }  // namespace
 
-Result<std::optional<protocol::Reply>> Client::TakeNext(TimeMs give_up_at) {
+Result<std::optional<protocol::Reply>> Client::TakeNext(TimeMs give_up_at, bool until_ready) {
   while (true) {
     has_connected_ = has_connected_ || connection_.is_ready();
+    if (until_ready && connection_.is_ready()) return std::optional<protocol::Reply>();
     if (auto reply = connection_.Take()) return std::optional(std::move(*reply));
     if (failure_) return *failure_;
     if (connection_.state() == AsyncConnection::State::kClosed) {
@@ -46,14 +47,29 @@ Result<protocol::Reply> Client::AskRaw(std::span<const std::string_view> argumen
   while (true) {
     Result<protocol::Reply> outcome = AskOnce(arguments, patience_ms);
     const TimeMs now = NowMs();
-    if (!MayAskElsewhere(arguments, outcome) || now >= search_until) return outcome;
+    const bool is_moved = IsRedirect(outcome);
+    if (!is_moved && !MayAskElsewhere(arguments, outcome)) return outcome;
+    if (now >= search_until) return outcome;
     // Waits only between rounds: when the first round fails, another server may already serve
     // locks.
     if (search_until < kForever) std::this_thread::sleep_for(kNextRound);
     search_until = std::min(search_until, now + settings_.timeout_ms);
-    if (outcome) connection_.servers().Skip();
+    if (is_moved) {
+      connection_.servers().Redirect(*MovedTo(*outcome));
+    } else if (outcome) {
+      connection_.servers().Skip();
+    }
     OpenAgain();
   }
+}
+
+bool Client::IsRedirect(const Result<protocol::Reply>& outcome) const {
+  return follows_redirects_ && outcome && MovedTo(*outcome).has_value();
+}
+
+std::optional<Failure> Client::Connect() {
+  const Result<protocol::Reply> outcome = AskRaw({}, 0);
+  return outcome ? std::nullopt : std::optional(outcome.failure());
 }
 
 bool Client::MayAskElsewhere(std::span<const std::string_view> arguments,
@@ -69,11 +85,12 @@ Result<protocol::Reply> Client::AskOnce(std::span<const std::string_view> argume
                                         DurationMs patience_ms) {
   const TimeMs now = NowMs();
   OpenOnce();
-  connection_.Send(arguments);
+  if (!arguments.empty()) connection_.Send(arguments);
   const DurationMs patience = patience_ms > 0 ? patience_ms : settings_.timeout_ms;
   while (true) {
-    Result<std::optional<protocol::Reply>> reply = TakeNext(now + patience);
+    Result<std::optional<protocol::Reply>> reply = TakeNext(now + patience, arguments.empty());
     if (!reply) return reply.failure();
+    if (arguments.empty() && connection_.is_ready()) return protocol::Reply();
     if (!reply->has_value()) {
       // A late reply must not be taken for the reply to the next request.
       connection_.Close();

@@ -23,6 +23,10 @@ namespace fairlock::cli {
 // If the settings list several servers, it reconnects by itself, and resends a request that only
 // reads, or that was refused because the server does not serve locks. Any other request whose
 // connection breaks fails, because it may have been executed.
+//
+// It follows redirects to the leader of a partition: a redirected request was not executed. The
+// first is followed at once; more than one are followed until the timeout of the settings, because
+// the leader may be changing.
 class Client {
  public:
   Client(const Settings& settings, Login login)
@@ -30,8 +34,15 @@ class Client {
 
   // Accepts any of several servers, even one that does not serve locks. REQUIRES: nothing was sent.
   void AcceptStandby() { connection_.servers().AcceptStandby(); }
-  // Whether several servers are listed.
+  // Follows no redirects. REQUIRES: nothing was sent.
+  void StayAtServer() { follows_redirects_ = false; }
+  // Whether there are several servers: listed ones, or one that a redirect named.
   bool has_choice() const { return connection_.servers().has_choice(); }
+
+  // Connects and logs in, if necessary, without sending a request. nullopt: this succeeded.
+  std::optional<Failure> Connect();
+  // Whether the server is a node whose fleet may have several partitions. REQUIRES: connected.
+  bool is_in_cluster() const { return connection_.is_in_cluster(); }
 
   // Returns a reply that is not an error. `patience_ms` 0 means the timeout of the settings.
   Result<protocol::Reply> Ask(std::span<const std::string_view> arguments,
@@ -59,20 +70,24 @@ class Client {
   std::string ServerName() const { return connection_.ServerName(); }
 
  private:
-  // Like AskRaw(), but uses only the current connection.
+  // Like AskRaw(), but uses only the current connection. Without arguments, it returns nil once the
+  // connection is ready.
   Result<protocol::Reply> AskOnce(std::span<const std::string_view> arguments,
                                   DurationMs patience_ms);
+  bool IsRedirect(const Result<protocol::Reply>& outcome) const;
   bool MayAskElsewhere(std::span<const std::string_view> arguments,
                        const Result<protocol::Reply>& outcome) const;
   void OpenOnce();
   void OpenAgain();
-  // Returns the next reply or message; nullopt at `give_up_at`; a failure if the connection ended.
-  Result<std::optional<protocol::Reply>> TakeNext(TimeMs give_up_at);
+  // Returns the next reply or message; nullopt at `give_up_at`, or, with `until_ready`, as soon as
+  // the connection is ready; a failure if the connection ended.
+  Result<std::optional<protocol::Reply>> TakeNext(TimeMs give_up_at, bool until_ready = false);
 
   Settings settings_;
   AsyncConnection connection_;
   bool is_opened_ = false;
   bool has_connected_ = false;
+  bool follows_redirects_ = true;
   std::optional<Failure> failure_;  // why the connection failed, if it did
   std::deque<protocol::Reply> messages_;
 };

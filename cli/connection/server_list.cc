@@ -41,12 +41,12 @@ std::optional<ServerAddress> ParseServer(std::string_view text) {
   return WithPort(text.substr(0, colon), text.substr(colon));
 }
 
+}  // namespace
+
 std::string NameOf(const ServerAddress& server) {
   const bool is_ipv6 = server.host.find(':') != std::string::npos;
   return (is_ipv6 ? "[" + server.host + "]" : server.host) + ":" + std::to_string(server.port);
 }
-
-}  // namespace
 
 std::optional<std::vector<ServerAddress>> ParseServers(std::string_view list) {
   std::vector<ServerAddress> servers;
@@ -62,6 +62,8 @@ std::optional<std::vector<ServerAddress>> ParseServers(std::string_view list) {
 
 ServerList::ServerList(const Settings& settings) {
   if (!settings.socket.empty()) {
+    is_socket_ = true;
+    listed_ = 1;
     servers_.push_back({settings.socket});
     names_.push_back("unix:" + settings.socket);
     return;
@@ -71,6 +73,7 @@ ServerList::ServerList(const Settings& settings) {
     if (server.port == 0) server.port = settings.port;
     names_.push_back(NameOf(server));
   }
+  listed_ = servers_.size();
 }
 
 void ServerList::BeginRound() {
@@ -86,6 +89,14 @@ bool ServerList::TryNext(const std::string& reason, bool is_standby) {
   return ++tried_ < servers_.size();
 }
 
-void ServerList::Skip() { Advance(); }
+void ServerList::Redirect(ServerAddress server) {
+  if (servers_.size() == listed_) {
+    servers_.emplace(servers_.begin());
+    names_.emplace(names_.begin());
+  }
+  names_.front() = NameOf(server);
+  servers_.front() = std::move(server);
+  current_ = 0;
+}
 
 }  // namespace fairlock::cli

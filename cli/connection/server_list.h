@@ -25,20 +25,26 @@ inline constexpr std::size_t kServersMax = 32;
 // nullopt: an entry has none of these forms, or there are more than kServersMax.
 std::optional<std::vector<ServerAddress>> ParseServers(std::string_view list);
 
-// A round tries each server once, beginning with the one that worked last.
+// "10.0.0.1:3247" or "[::1]:3247", as ParseServers reads it.
+std::string NameOf(const ServerAddress& server);
+
+// A round tries each server once, beginning with the one that worked last. After a redirect, the
+// server that it named comes before those that are listed.
 class ServerList {
  public:
   // REQUIRES: ParseServers accepts the host of the settings.
   explicit ServerList(const Settings& settings);
 
-  // Whether more than one server is listed.
+  // Whether there is more than one server.
   bool has_choice() const { return servers_.size() > 1; }
   std::size_t size() const { return servers_.size(); }
   // Accepts any server, even one that does not serve locks.
   void AcceptStandby() { accepts_standby_ = true; }
   // Whether a server is used only if it serves locks.
-  bool chooses() const { return has_choice() && !accepts_standby_; }
+  bool chooses() const { return listed_ > 1 && !accepts_standby_; }
   const ServerAddress& current() const { return servers_[current_]; }
+  // Whether the current server is reached at the unix socket of the settings.
+  bool is_at_socket() const { return is_socket_ && current_ + 1 == servers_.size(); }
   // "127.0.0.1:3247" or "unix:/run/fairlock.sock".
   const std::string& name() const { return names_[current_]; }
 
@@ -53,15 +59,19 @@ class ServerList {
   bool found_standby() const { return found_standby_; }
   // Makes the next round begin with the next server, because the current one no longer serves
   // locks.
-  void Skip();
+  void Skip() { Advance(); }
+  // Makes the next round begin with `server`, which takes the place of an earlier redirect's.
+  void Redirect(ServerAddress server);
   // Why each server of the round could not be used: "a:3247: Connection refused; b:3247: ...".
   const std::string& reasons() const { return reasons_; }
 
  private:
   void Advance() { current_ = (current_ + 1) % servers_.size(); }
 
-  std::vector<ServerAddress> servers_;
+  std::vector<ServerAddress> servers_;  // after a redirect, the first is not a listed one
   std::vector<std::string> names_;
+  std::size_t listed_ = 0;
+  bool is_socket_ = false;  // the only listed server is a unix socket
   bool accepts_standby_ = false;
   bool found_standby_ = false;
   std::size_t current_ = 0;

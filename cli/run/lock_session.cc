@@ -22,6 +22,8 @@ constexpr DurationMs kRetryMs = 250;
 constexpr DurationMs kProbeMs = 1000;
 // How long a server keeps sessions after a restart, by default (`restart_grace`).
 constexpr DurationMs kRestartGraceMs = 30'000;
+// While waiting for the lock: how many redirects in a row to follow.
+constexpr int kRedirectsMax = 40;
 // How long to wait for an unreachable server while waiting for the lock.
 constexpr DurationMs kReconnectMs = 30'000;
 
@@ -118,6 +120,7 @@ void LockSession::OnDisconnect(const Failure& why, TimeMs now) {
   failure_ = why;
   // A standby that was found may soon become the leader.
   const bool may_succeed = was_connected_ || connection_.servers().found_standby();
+  may_own_ = may_own_ || was_connected_;
   if (!may_succeed && state_ == State::kAsking) return Fail(why);
   if (unreachable_since_ == kForever) unreachable_since_ = now;
   was_refused_ = was_refused_ || connection_.was_refused();
@@ -190,7 +193,7 @@ std::vector<std::string> LockSession::LockRequestAt(TimeMs now) const {
   }
   // NEW prevents us from mistaking another process's hold with the same owner for ours. After a
   // reconnection, the hold may be ours.
-  if (options_.is_owner_given && state_ == State::kAsking && !was_connected_) {
+  if (options_.is_owner_given && state_ == State::kAsking && !may_own_) {
     request.emplace_back("NEW");
   }
   request.emplace_back("EXPLAIN");
@@ -242,6 +245,11 @@ void LockSession::HandleReply(const protocol::Reply& reply, TimeMs now) {
   if (sent_.empty()) return;
   const Sent sent = sent_.front();
   sent_.pop_front();
+  if (const auto leader = MovedTo(reply)) {
+    return Follow(*leader, ServerFailure(reply.text, connection_.ServerName()), now);
+  }
+  redirects_ = 0;
+  may_own_ = true;
   if (reply.IsError()) return HandleError(reply, sent.request, now);
   switch (sent.request) {
     case Request::kLock:
@@ -269,6 +277,18 @@ void LockSession::HandlePush(const protocol::Reply& push, TimeMs now) {
   if (message.Text("event") == "transferred") return SendCheck(now);
   if (message.Number("token") != token_ || !message.EndsHold()) return;
   OnLost("its hold was " + message.Text("event"));
+}
+
+// More than one redirect in a row shows that the leader is changing.
+void LockSession::Follow(const ServerAddress& leader, Failure failure, TimeMs now) {
+  failure_ = std::move(failure);
+  connection_.Close();
+  connection_.servers().Redirect(leader);
+  send_at_ = kForever;
+  if (++redirects_ == 1) return Reopen(now);
+  if (state_ == State::kAsking && redirects_ > kRedirectsMax) return Fail(failure_);
+  sent_.clear();
+  reopen_at_ = now + kRetryMs;
 }
 
 // The server has lost its leadership, or etcd. Another one may lead; the search for it continues as

@@ -83,6 +83,8 @@ class LockSession {
   void HandleReply(const protocol::Reply& reply, TimeMs now);
   void HandlePush(const protocol::Reply& push, TimeMs now);
   void HandleError(const protocol::Reply& reply, Request request, TimeMs now);
+  // Turns to the leader of the keys' partition. Nothing was executed.
+  void Follow(const ServerAddress& leader, Failure failure, TimeMs now);
   void TurnToNextServer(const protocol::Reply& refusal, TimeMs now);
   void HandleLock(const protocol::Reply& reply, TimeMs now);
   void HandleConfirmation(const protocol::Reply& reply, const Sent& sent, TimeMs now);
@@ -106,6 +108,8 @@ class LockSession {
   TimeMs wait_until_ = 0;
   TimeMs opened_at_ = 0;
   bool was_connected_ = false;
+  bool may_own_ = false;  // whether a request that takes the lock may have been executed
+  int redirects_ = 0;     // without any other reply in between
   TimeMs unreachable_since_ = kForever;
   bool was_refused_ = false;  // whether a connection was refused since unreachable_since_
   TimeMs reopen_at_ = kForever;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/connection/server_errors.h"
 #include "cli/output/duration.h"
 #include "cli/views/lock_views.h"
 
@@ -13,6 +14,8 @@ namespace {
 // Delays the first report, so that a request that is granted quickly prints nothing.
 constexpr DurationMs kFirstOnTerminalMs = 300;
 constexpr DurationMs kEveryOnTerminalMs = 1000;
+// Delays the questions to a server to which another one has redirected them.
+constexpr DurationMs kAfterRedirectMs = 100;
 
 }  // namespace
 
@@ -41,10 +44,22 @@ void QueueWatch::Advance(TimeMs now) {
   connection_.Advance(now);
   while (const auto reply = connection_.Take()) {
     if (reply->type == protocol::ReplyType::kPush || sent_.empty()) continue;
+    if (const auto leader = MovedTo(*reply)) {
+      Follow(*leader, now);
+      break;
+    }
     Take(*reply);
     if (sent_.empty()) Show(now);
   }
   if (now >= send_at_) Ask(now);
+}
+
+// All keys have the same leader, because they have the same slot.
+void QueueWatch::Follow(const ServerAddress& leader, TimeMs now) {
+  connection_.Close();
+  connection_.servers().Redirect(leader);
+  sent_.clear();
+  send_at_ = std::min(send_at_, now + kAfterRedirectMs);
 }
 
 void QueueWatch::Ask(TimeMs now) {

@@ -44,6 +44,7 @@ class QueueWatch {
     std::string holders;        // "; held by ..."; empty: unknown
   };
 
+  void Follow(const ServerAddress& leader, TimeMs now);
   void Ask(TimeMs now);
   void Take(const protocol::Reply& reply);
   std::string HoldersText(const protocol::Reply& info) const;

@@ -59,17 +59,32 @@ void Top::Refresh() {
   refresh_at_ = NowMs() + options_.every_ms;
 }
 
+bool Top::FindLeaders() {
+  if (leaders_ && !leaders_->FirstFailure()) return true;
+  Result<FleetLeaders> found = context_.FindLeaders();
+  if (found) {
+    leaders_.emplace(std::move(*found));
+  } else {
+    Fail(found.failure());
+  }
+  return found.has_value();
+}
+
 void Top::RefreshOverview() {
+  if (!FindLeaders()) return;
   const std::size_t label_count = overview_ ? overview_->labels.size() : 0;
   const std::size_t room = LockLines(terminal_.rows(), label_count);
   Result<Overview> overview =
-      FetchOverview(context_.client, {.glob = filter_.empty() ? options_.glob : FilterGlob(filter_),
-                                      .database = context_.settings.database,
-                                      .by = sorted_by_,
-                                      .count = std::min(room, kRowsMax),
-                                      .pages_max = kPagesMaxTop,
-                                      .uncontended_pages_max = kUncontendedPagesMax});
+      FetchOverview(*leaders_, {.glob = filter_.empty() ? options_.glob : FilterGlob(filter_),
+                                .database = context_.settings.database,
+                                .by = sorted_by_,
+                                .count = std::min(room, kRowsMax),
+                                .pages_max = kPagesMaxTop,
+                                .uncontended_pages_max = kUncontendedPagesMax});
   if (!overview) return Fail(overview.failure());
+  for (const std::string& text : leaders_->FailureTexts()) {
+    failure_text_ += (failure_text_.empty() ? "" : "; ") + text;
+  }
   before_ = std::move(overview_);
   overview_ = std::move(*overview);
   if (!selected_ && !overview_->contended.rows.empty()) {
@@ -107,6 +122,13 @@ std::optional<TopKey> Top::Chosen() const {
   return KeyOf(overview_->contended.rows[ChosenRow()]);
 }
 
+std::string Top::ServerText() const {
+  if (overview_->partitions == 1) return "at " + context_.client.ServerName();
+  return "fleet " + screen_.Printable(overview_->info.Text("fleet_name")) + ", " +
+         std::to_string(overview_->answered) + " of " + std::to_string(overview_->partitions) +
+         " partitions";
+}
+
 Frame Top::CurrentFrame() const {
   if (is_helping_) return DrawHelp(screen_);
   if (history_of_ && history_) return DrawHistory(*history_of_, *history_, screen_);
@@ -118,7 +140,7 @@ Frame Top::CurrentFrame() const {
                        .selected = ChosenRow(),
                        .rows = terminal_.rows(),
                        .filter = filter_,
-                       .server_name = context_.client.ServerName()},
+                       .server = ServerText()},
                       screen_);
 }
 

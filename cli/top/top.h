@@ -31,10 +31,13 @@ class Top {
 
   void Refresh();
   void RefreshOverview();
+  // Finds them, or finds them again if one has failed. Returns false after Fail().
+  bool FindLeaders();
   void RefreshKey();
   void RefreshHistory();
   void Draw();
   Frame CurrentFrame() const;
+  std::string ServerText() const;
   void HandleKey(const Keystroke& key);
   void HandleCommandKey(const Keystroke& key);
   void HandleAnswer(char answer);
@@ -50,6 +53,7 @@ class Top {
 
   TopOptions options_;
   Context& context_;
+  std::optional<FleetLeaders> leaders_;
   TerminalScreen terminal_;
   Screen screen_;  // has the terminal's current size
   Contention sorted_by_ = Contention::kWaiters;

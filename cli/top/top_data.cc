@@ -5,6 +5,7 @@
 
 #include "cli/connection/reply_fields.h"
 #include "cli/views/history.h"
+#include "cli/views/stats_merge.h"
 
 namespace fairlock::cli {
 
@@ -28,21 +29,37 @@ std::vector<LabelRow> ReadLabels(const protocol::Reply& stats) {
   return labels;
 }
 
+// Servers that keep no statistics refuse the request, and are left out.
+std::vector<LabelRow> FetchLabels(FleetLeaders& leaders) {
+  const std::vector<std::string_view> request = {"STATS", "MINUTES", kMinutes};
+  std::vector<protocol::Reply> replies;
+  for (std::size_t partition = 0; partition < leaders.size(); ++partition) {
+    if (leaders.leader(partition).failure) continue;
+    Result<protocol::Reply> stats = leaders.leader(partition).client->AskRaw(request);
+    if (!stats) {
+      leaders.Fail(partition, stats.failure());
+    } else if (!stats->IsError()) {
+      replies.push_back(std::move(*stats));
+    }
+  }
+  return replies.empty() ? std::vector<LabelRow>() : ReadLabels(MergedStats(replies, false));
+}
+
 }  // namespace
 
-Result<Overview> FetchOverview(Client& client, const ContentionQuery& query) {
+Result<Overview> FetchOverview(FleetLeaders& leaders, const ContentionQuery& query) {
   Overview overview;
   overview.at = NowMs();
-  Result<InfoReport> info = FetchInfo(client);
-  if (!info) return info.failure();
-  overview.info = std::move(*info);
-  Result<Contended> contended = FindContended(client, query);
+  const Result<std::vector<LeaderInfo>> infos = FetchInfos(leaders);
+  if (!infos) return infos.failure();
+  overview.info = CombinedInfo(*infos);
+  overview.answered = infos->size();
+  overview.partitions = leaders.size();
+  Result<Contended> contended = FindContended(leaders, query);
   if (!contended) return contended.failure();
   overview.contended = std::move(*contended);
-  const std::vector<std::string_view> request = {"STATS", "MINUTES", kMinutes};
-  const Result<protocol::Reply> stats = client.AskRaw(request);
-  if (!stats) return stats.failure();
-  overview.labels = ReadLabels(*stats);
+  overview.labels = FetchLabels(leaders);
+  if (const auto failure = leaders.TotalFailure()) return *failure;
   return overview;
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/base/result.h"
 #include "cli/connection/client.h"
+#include "cli/connection/fleet_leaders.h"
 #include "cli/views/contended_locks.h"
 #include "cli/views/info_report.h"
 #include "cli/views/lock_views.h"
@@ -35,6 +36,8 @@ struct Overview {
   InfoReport info{""};
   Contended contended;
   std::vector<LabelRow> labels;  // busiest first; empty if the server keeps no statistics
+  std::size_t answered = 1;      // how many partitions have answered,
+  std::size_t partitions = 1;    // of how many
 };
 
 struct OneKey {
@@ -47,7 +50,7 @@ struct KeyHistory {
   std::string refusal;                  // why the server shows no history
 };
 
-Result<Overview> FetchOverview(Client& client, const ContentionQuery& query);
+Result<Overview> FetchOverview(FleetLeaders& leaders, const ContentionQuery& query);
 Result<OneKey> FetchKey(Client& client, const TopKey& key, std::int64_t places_max);
 Result<KeyHistory> FetchKeyHistory(Client& client, const TopKey& key, std::int64_t events_max);
 

@@ -29,7 +29,7 @@ std::string KeysLine(std::initializer_list<std::string_view> texts, const Screen
 }
 
 std::string Rate(const OverviewView& picture, std::string_view field) {
-  if (picture.before == nullptr) return "-";
+  if (picture.before == nullptr || picture.before->answered != picture.now.answered) return "-";
   const DurationMs passed = picture.now.at - picture.before->at;
   const std::int64_t more = picture.now.info.Number(field) - picture.before->info.Number(field);
   // The counters start over when the server restarts.
@@ -76,9 +76,8 @@ Frame DrawOverview(const OverviewView& picture, const Screen& screen) {
   const InfoReport& info = picture.now.info;
   const auto count = [&](std::string_view field) { return ShowCount(info.Number(field)); };
   Frame frame;
-  frame.Add("fairlockd " + screen.Printable(info.Text("fairlock_version")) + " at " +
-                picture.server_name + ", since " +
-                ShowMoment(UnixTimeMs() - info.Number("uptime_in_seconds") * 1000),
+  frame.Add("fairlockd " + screen.Printable(info.Text("fairlock_version")) + " " + picture.server +
+                ", since " + ShowMoment(UnixTimeMs() - info.Number("uptime_in_seconds") * 1000),
             Emphasis::kTitle);
   frame.Add(count("locks") + " locks, " + count("holders") + " holders, " + count("waiters") +
             " waiters; " + count("connected_clients") + " clients, " +

@@ -17,7 +17,7 @@ struct OverviewView {
   std::size_t selected = 0;
   std::size_t rows = 0;  // of the terminal
   std::string filter;    // as typed; empty: none
-  std::string server_name;
+  std::string server;    // "at 127.0.0.1:3247", or which part of a fleet
 };
 
 Frame DrawOverview(const OverviewView& picture, const Screen& screen);

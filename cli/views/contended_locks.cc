@@ -26,11 +26,12 @@ std::int64_t Measure(const LockRow& row, Contention by) {
 }
 
 // Finds held locks without waiters, those held longest first.
-Result<std::vector<LockRow>> FindHeld(Client& client, const ContentionQuery& query) {
-  LockWalk walk(client, {.glob = query.glob, .database = query.database});
+Result<std::vector<LockRow>> FindHeld(FleetLeaders& leaders, const ContentionQuery& query) {
+  LockWalk walk(
+      leaders,
+      {.glob = query.glob, .database = query.database, .pages_max = query.uncontended_pages_max});
   std::vector<LockRow> rows;
-  for (int page_number = 0; !walk.is_over() && page_number < query.uncontended_pages_max;
-       ++page_number) {
+  while (!walk.is_over()) {
     Result<std::vector<LockRow>> page = walk.NextPage();
     if (!page) return page.failure();
     std::erase_if(*page, [](const LockRow& row) { return row.waiter_count > 0; });
@@ -43,22 +44,24 @@ Result<std::vector<LockRow>> FindHeld(Client& client, const ContentionQuery& que
 
 }  // namespace
 
-Result<Contended> FindContended(Client& client, const ContentionQuery& query) {
-  LockWalk walk(
-      client,
-      {.glob = query.glob, .database = query.database, .waiting_ms_min = 0, .held_ms_min = {}});
+Result<Contended> FindContended(FleetLeaders& leaders, const ContentionQuery& query) {
+  LockWalk walk(leaders, {.glob = query.glob,
+                          .database = query.database,
+                          .waiting_ms_min = 0,
+                          .held_ms_min = {},
+                          .pages_max = query.pages_max});
   const auto measure = [&](const LockRow& row) { return Measure(row, query.by); };
   Contended contended;
-  for (int page_number = 0; !walk.is_over() && page_number < query.pages_max; ++page_number) {
+  while (!walk.is_over()) {
     Result<std::vector<LockRow>> page = walk.NextPage();
     if (!page) return page.failure();
     std::ranges::move(*page, std::back_inserter(contended.rows));
     std::ranges::stable_sort(contended.rows, std::greater(), measure);
     contended.rows.resize(std::min(contended.rows.size(), query.count));
   }
-  contended.is_whole = walk.is_over();
+  contended.is_whole = walk.is_whole();
   if (contended.rows.size() >= query.count || query.uncontended_pages_max == 0) return contended;
-  Result<std::vector<LockRow>> held = FindHeld(client, query);
+  Result<std::vector<LockRow>> held = FindHeld(leaders, query);
   if (!held) return held.failure();
   std::ranges::move(*held, std::back_inserter(contended.rows));
   contended.rows.resize(std::min(contended.rows.size(), query.count));

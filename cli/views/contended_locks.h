@@ -1,4 +1,4 @@
-// Finds the most contended locks.
+// Finds the most contended locks of a server, or of all partitions of a fleet.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/base/result.h"
-#include "cli/connection/client.h"
+#include "cli/connection/fleet_leaders.h"
 #include "cli/output/screen.h"
 #include "cli/views/lock_views.h"
 
@@ -21,8 +21,10 @@ struct ContentionQuery {
   std::optional<int> database = {};  // none: all databases
   Contention by = Contention::kWaiters;
   std::size_t count = 0;
-  int pages_max = 0;              // pages of 1000 locks each; bounds how long a scan takes
-  int uncontended_pages_max = 0;  // pages to scan for held locks without waiters, if rows remain
+  // Pages of each partition, of 1000 locks each; bounds how long a scan takes.
+  int pages_max = 1;
+  // Pages to scan for held locks without waiters, if rows remain; 0: does not look for any.
+  int uncontended_pages_max = 0;
 };
 
 struct Contended {
@@ -30,7 +32,7 @@ struct Contended {
   bool is_whole = true;       // the scan covered all locks
 };
 
-Result<Contended> FindContended(Client& client, const ContentionQuery& query);
+Result<Contended> FindContended(FleetLeaders& leaders, const ContentionQuery& query);
 
 // Formats the locks as a table; `title` heads the first column.
 std::string ContendedText(const Contended& contended, const std::string& title,

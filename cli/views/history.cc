@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <ranges>
 
 #include "cli/connection/reply_fields.h"
@@ -22,9 +23,9 @@ std::vector<std::string> RequestOf(const HistoryQuery& query, std::int64_t count
   if (query.since) words.insert(words.end(), {"SINCE", *query.since});
   if (query.until) words.insert(words.end(), {"UNTIL", *query.until});
   words.insert(words.end(), {"COUNT", std::to_string(std::min(count, kEventsPerPage))});
-  // Requests pages by event number, because a page requested by time may exceed COUNT: it contains
-  // all events of the same millisecond.
-  words.insert(words.end(), {"BEFORE", std::to_string(query.before)});
+  // Usually requests pages by event number, because a page requested by time may exceed COUNT: it
+  // contains all events of the same millisecond.
+  if (!query.is_by_time) words.insert(words.end(), {"BEFORE", std::to_string(query.before)});
   return words;
 }
 
@@ -49,10 +50,50 @@ Result<HistoryPage> FetchHistory(Client& client, HistoryQuery query) {
       page.events.insert(page.events.end(), events->elements.begin(), events->elements.end());
     }
     page.next_before = IntegerField(*reply, "next_before");
-    if (!page.next_before) break;
+    if (!page.next_before || !page.next_until) break;
     query.before = *page.next_before;
+    if (query.is_by_time) query.until = std::to_string(*page.next_until);
   }
   return page;
+}
+
+HistoryPage MergedHistory(const std::vector<HistoryPage>& pages, std::int64_t count) {
+  const auto at = [](const protocol::Reply& event) { return IntegerOr(event, "at"); };
+  HistoryPage merged;
+  for (const HistoryPage& page : pages) {
+    merged.events.insert(merged.events.end(), page.events.begin(), page.events.end());
+    if (page.oldest_unix_ms) {
+      merged.oldest_unix_ms =
+          std::min(*page.oldest_unix_ms, merged.oldest_unix_ms.value_or(*page.oldest_unix_ms));
+    }
+    merged.next_until = std::max(merged.next_until, page.next_until);
+  }
+  std::ranges::stable_sort(merged.events, std::greater(), at);
+  if (static_cast<std::int64_t>(merged.events.size()) <= count) return merged;
+  const std::int64_t last_at = at(merged.events[static_cast<std::size_t>(count) - 1]);
+  const auto end =
+      std::ranges::find_if(merged.events, [&](const auto& event) { return at(event) < last_at; });
+  if (end == merged.events.end()) return merged;
+  merged.events.erase(end, merged.events.end());
+  merged.next_until = last_at - 1;
+  return merged;
+}
+
+Result<HistoryPage> FetchHistory(FleetLeaders& leaders, HistoryQuery query) {
+  query.is_by_time = leaders.is_several();
+  std::vector<HistoryPage> pages;
+  for (std::size_t partition = 0; partition < leaders.size(); ++partition) {
+    if (leaders.leader(partition).failure) continue;
+    Result<HistoryPage> page = FetchHistory(*leaders.leader(partition).client, query);
+    if (page) {
+      pages.push_back(std::move(*page));
+    } else {
+      leaders.Fail(partition, page.failure());
+    }
+  }
+  if (const auto failure = leaders.TotalFailure()) return *failure;
+  if (!leaders.is_several()) return pages.front();
+  return MergedHistory(pages, query.count);
 }
 
 std::string ShowEventDetails(const protocol::Reply& event, const Screen& screen) {

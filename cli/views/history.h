@@ -9,6 +9,7 @@
 
 #include "cli/base/result.h"
 #include "cli/connection/client.h"
+#include "cli/connection/fleet_leaders.h"
 #include "cli/output/screen.h"
 #include "protocol/reply.h"
 
@@ -20,6 +21,7 @@ struct HistoryQuery {
   std::optional<std::string> since = {};  // in the syntax of HISTORY
   std::optional<std::string> until = {};
   std::int64_t before = 0;  // only events older than this event number; 0: all
+  bool is_by_time = false;  // ignores `before`; a page ends between two milliseconds
   std::int64_t count = 0;
 };
 
@@ -31,6 +33,13 @@ struct HistoryPage {
 };
 
 Result<HistoryPage> FetchHistory(Client& client, HistoryQuery query);
+
+// The history of all partitions. That of several ones is paged by time, because each server numbers
+// its own events. Fails if no leader is left.
+Result<HistoryPage> FetchHistory(FleetLeaders& leaders, HistoryQuery query);
+
+// Merges pages by time into one of `count` events; more if the last ones have the same time.
+HistoryPage MergedHistory(const std::vector<HistoryPage>& pages, std::int64_t count);
 
 // Formats events as a table, newest at the bottom.
 std::string HistoryText(const std::vector<protocol::Reply>& events, bool has_keys,

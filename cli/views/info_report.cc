@@ -1,5 +1,6 @@
 #include "cli/views/info_report.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -35,10 +36,64 @@ std::int64_t InfoReport::Number(std::string_view name) const {
   return number;
 }
 
+void InfoReport::Combine(const InfoReport& other) {
+  constexpr auto kAdded = std::to_array<std::string_view>({"connected_clients",
+                                                           "maxclients",
+                                                           "blocked_clients",
+                                                           "used_memory",
+                                                           "locks",
+                                                           "holders",
+                                                           "waiters",
+                                                           "watchers",
+                                                           "granted",
+                                                           "granted_after_wait",
+                                                           "denied",
+                                                           "released",
+                                                           "expired",
+                                                           "broken",
+                                                           "timed_out",
+                                                           "journal_waiting_bytes",
+                                                           "rows_loaded",
+                                                           "short_of_disk",
+                                                           "storage_failed",
+                                                           "short_of_memory"});
+  constexpr auto kLowest =
+      std::to_array<std::string_view>({"uptime_in_seconds", "free_disk_bytes"});
+  // An override is set on every leader.
+  constexpr auto kHighest = std::to_array<std::string_view>({"limit_overrides"});
+  const auto combine = [&](const auto& names, const auto& combined) {
+    for (const std::string_view name : names) {
+      const auto found = by_name_.find(name);
+      if (found == by_name_.end()) continue;
+      fields_[found->second].value = std::to_string(combined(Number(name), other.Number(name)));
+    }
+  };
+  combine(kAdded, [](std::int64_t a, std::int64_t b) { return a + b; });
+  combine(kLowest, [](std::int64_t a, std::int64_t b) { return std::min(a, b); });
+  combine(kHighest, [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
+}
+
 Result<InfoReport> FetchInfo(Client& client) {
   const Result<protocol::Reply> reply = client.Ask({"INFO"});
   if (!reply) return reply.failure();
   return InfoReport(reply->text);
+}
+
+Result<std::vector<LeaderInfo>> FetchInfos(FleetLeaders& leaders) {
+  constexpr auto kRequest = std::to_array<std::string_view>({"INFO"});
+  const auto replies = leaders.AskAll(kRequest);
+  if (!replies) return replies.failure();
+  std::vector<LeaderInfo> infos;
+  for (const auto& [partition, reply] : *replies) {
+    infos.push_back({partition, InfoReport(reply.text)});
+  }
+  return infos;
+}
+
+InfoReport CombinedInfo(const std::vector<LeaderInfo>& infos) {
+  InfoReport all = infos.front().info;
+  for (std::size_t i = 1; i < infos.size(); ++i) all.Combine(infos[i].info);
+  return all;
 }
 
 std::string ShowBytes(std::int64_t bytes) {

@@ -9,6 +9,7 @@
 
 #include "cli/base/result.h"
 #include "cli/connection/client.h"
+#include "cli/connection/fleet_leaders.h"
 
 namespace fairlock::cli {
 
@@ -27,6 +28,10 @@ class InfoReport {
   std::int64_t Number(std::string_view name) const;
   bool Has(std::string_view name) const { return by_name_.contains(name); }
 
+  // Turns this report into one about both servers: adds up what is counted, and keeps the lower
+  // free space and uptime. The other fields remain those of this server.
+  void Combine(const InfoReport& other);
+
   // In the order of the reply.
   const std::vector<Field>& fields() const { return fields_; }
 
@@ -36,6 +41,17 @@ class InfoReport {
 };
 
 Result<InfoReport> FetchInfo(Client& client);
+
+struct LeaderInfo {
+  std::size_t partition;
+  InfoReport info;
+};
+
+// Returns at least one report, or a failure if no leader is left.
+Result<std::vector<LeaderInfo>> FetchInfos(FleetLeaders& leaders);
+
+// REQUIRES: there is at least one report.
+InfoReport CombinedInfo(const std::vector<LeaderInfo>& infos);
 
 // 1536 as "1.5 KB".
 std::string ShowBytes(std::int64_t bytes);

@@ -18,19 +18,44 @@ bool LockWalk::Passes(const LockRow& row) const {
   return waits_long && is_held_long;
 }
 
+void LockWalk::TurnToNext() {
+  while (!is_over() && (is_scanned_ || leaders_.leader(next_).failure)) {
+    ++next_;
+    cursor_ = "0";
+    pages_ = 0;
+    is_scanned_ = false;
+  }
+}
+
 Result<std::vector<LockRow>> LockWalk::NextPage() {
+  TurnToNext();
+  if (is_over()) return std::vector<LockRow>();
+  partition_ = next_;
+  Result<std::vector<LockRow>> page = FetchPage(*leaders_.leader(partition_).client);
+  if (!page) leaders_.Fail(partition_, page.failure());
+  TurnToNext();
+  if (page) return page;
+  if (const auto failure = leaders_.TotalFailure()) return *failure;
+  return std::vector<LockRow>();
+}
+
+Result<std::vector<LockRow>> LockWalk::FetchPage(Client& client) {
   const std::string database = filter_.database ? std::to_string(*filter_.database) : "*";
   std::vector<std::string_view> words = {"LOCKS", cursor_,       "MATCH", filter_.glob,
                                          "COUNT", kLocksPerPage, "DB",    database};
   if (filter_.owner) words.insert(words.end(), {"OWNER", *filter_.owner});
-  const Result<protocol::Reply> reply = client_.Ask(words);
+  const Result<protocol::Reply> reply = client.Ask(words);
   if (!reply) return reply.failure();
   if (reply->elements.size() != 2) {
     return Failure{kExitNotUnderstood,
-                   client_.ServerName() + " sent a reply to LOCKS in an unknown format"};
+                   client.ServerName() + " sent a reply to LOCKS in an unknown format"};
   }
   cursor_ = reply->elements[0].text;
-  is_over_ = cursor_ == "0";
+  is_scanned_ = cursor_ == "0";
+  if (!is_scanned_ && ++pages_ == filter_.pages_max) {
+    is_scanned_ = true;
+    is_whole_ = false;
+  }
   std::vector<LockRow> rows;
   for (const protocol::Reply& element : reply->elements[1].elements) {
     LockRow row = ReadLockRow(element);

@@ -1,4 +1,4 @@
-// Scans the locks of the server, page by page.
+// Scans the locks of the server, or of all partitions of a fleet, page by page.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -8,6 +8,7 @@
 
 #include "cli/base/result.h"
 #include "cli/connection/client.h"
+#include "cli/connection/fleet_leaders.h"
 #include "cli/views/lock_views.h"
 
 namespace fairlock::cli {
@@ -18,28 +19,47 @@ struct LockFilter {
   std::optional<DurationMs> waiting_ms_min = {};
   std::optional<DurationMs> held_ms_min = {};
   std::optional<std::string> owner = {};  // an owner that holds or waits
+  int pages_max = 0;                      // of each partition; 0: no limit
 };
 
 // Keeps one page in memory at a time. Returns every lock that exists throughout the scan. A lock
 // that appears or disappears during the scan may be returned or not, and a lock may be returned
-// twice.
+// twice. Scans one leader after the other, without those that have failed before. A leader that
+// fails during the scan is remembered in `leaders`.
 class LockWalk {
  public:
-  LockWalk(Client& client, LockFilter filter) : client_(client), filter_(std::move(filter)) {}
+  // `leaders` must outlive this object.
+  LockWalk(FleetLeaders& leaders, LockFilter filter)
+      : leaders_(leaders), filter_(std::move(filter)) {
+    TurnToNext();
+  }
 
-  bool is_over() const { return is_over_; }
+  bool is_over() const { return next_ == leaders_.size(); }
+
+  // Whether no page was left out because of pages_max.
+  bool is_whole() const { return is_whole_; }
 
   // Returns the locks of the next page that pass the filter; may be empty even if more pages
-  // follow.
+  // follow. Fails if no leader is left.
   Result<std::vector<LockRow>> NextPage();
 
- private:
-  bool Passes(const LockRow& row) const;
+  // The partition of the page that was returned last.
+  std::size_t partition() const { return partition_; }
 
-  Client& client_;
+ private:
+  Result<std::vector<LockRow>> FetchPage(Client& client);
+  bool Passes(const LockRow& row) const;
+  // Leaves the partition if its scan is over or its leader has failed.
+  void TurnToNext();
+
+  FleetLeaders& leaders_;
   LockFilter filter_;
+  std::size_t partition_ = 0;
+  std::size_t next_ = 0;  // the partition of the next page
   std::string cursor_ = "0";
-  bool is_over_ = false;
+  int pages_ = 0;            // of the partition, so far
+  bool is_scanned_ = false;  // the next page would begin the scan of the partition again
+  bool is_whole_ = true;
 };
 
 boost::json::object ObjectOf(const LockRow& row);
