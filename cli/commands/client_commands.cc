@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands/all_commands.h"
+#include "cli/commands/choose_partition.h"
 #include "cli/output/duration.h"
 #include "cli/output/table.h"
 #include "json/reply_json.h"
@@ -14,8 +15,6 @@ namespace fairlock::cli {
 namespace {
 
 constexpr std::int64_t kIdMax = INT64_MAX;
-
-constexpr std::int64_t kPartitionMax = 63;
 
 struct ClientOptions {
   std::int64_t id = 0;
@@ -156,30 +155,15 @@ Result<int> ListClients(const ClientOptions& options, Context& context) {
   return context.Conclude(*leaders, kExitDone);
 }
 
-// In a fleet of several partitions each node numbers its own connections.
-Result<Client*> ChooseNode(const ClientOptions& options, FleetLeaders& leaders) {
-  const std::size_t partitions = leaders.size();
-  if (!options.partition && leaders.is_several()) {
-    return Failure{kExitWrongUse, "--partition is required: each of the " +
-                                      std::to_string(partitions) +
-                                      " partitions numbers its own connections"};
-  }
-  const auto partition = static_cast<std::size_t>(options.partition.value_or(0));
-  if (partition >= partitions) {
-    return Failure{kExitWrongUse, "--partition must be less than " + std::to_string(partitions) +
-                                      ", got " + std::to_string(partition)};
-  }
-  if (leaders.leader(partition).failure) return *leaders.leader(partition).failure;
-  return leaders.leader(partition).client;
-}
-
 Result<int> Kill(const ClientOptions& options, Context& context) {
   Result<FleetLeaders> leaders = context.FindLeaders();
   if (!leaders) return leaders.failure();
-  const Result<Client*> node = ChooseNode(options, *leaders);
-  if (!node) return node.failure();
+  const auto partition =
+      ChoosePartition(options.partition, *leaders, "each of their leaders numbers its connections");
+  if (!partition) return partition.failure();
   const std::string id = std::to_string(options.id);
-  const Result<protocol::Reply> reply = (*node)->Ask({"CLIENT", "KILL", "ID", id});
+  Client& node = *leaders->leader(*partition).client;
+  const Result<protocol::Reply> reply = node.Ask({"CLIENT", "KILL", "ID", id});
   if (!reply) return reply.failure();
   if (options.is_json) {
     context.PrintJson(boost::json::object{{"id", options.id}, {"closed", reply->integer}});

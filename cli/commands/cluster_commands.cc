@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "cli/commands/all_commands.h"
+#include "cli/commands/choose_partition.h"
 #include "cli/commands/confirm.h"
 #include "cli/commands/fairlockd_program.h"
 #include "cli/connection/reply_fields.h"
@@ -26,6 +28,7 @@ constexpr std::chrono::milliseconds kNextLook{100};
 constexpr std::string_view kServerConfig = "/etc/fairlock/fairlock.yaml";
 
 struct ClusterOptions {
+  std::optional<std::int64_t> partition;
   std::optional<std::string> to;
   std::optional<DurationMs> wait_ms;
   std::string folder;
@@ -37,10 +40,46 @@ struct ClusterOptions {
   bool is_json = false;
 };
 
+bool HasSeveralPartitions(const protocol::Reply& status) {
+  return IntegerOr(status, "partitions") > 1;
+}
+
+// Shows a partition that nobody leads as such; only a leader that does not answer has failed.
+Result<int> ShowPartitions(const protocol::Reply& status, const ClusterOptions& options,
+                           Context& context) {
+  FleetLeaders leaders = FleetLeaders::Of(status, context.settings, context.login);
+  std::map<std::size_t, protocol::Reply> of_leaders;
+  bool has_failed = false;
+  for (std::size_t partition = 0; partition < leaders.size(); ++partition) {
+    Client* const client = leaders.leader(partition).client;
+    if (client == nullptr) continue;
+    Result<protocol::Reply> own = client->Ask({"CLUSTER", "STATUS"});
+    has_failed = has_failed || !own;
+    if (own) {
+      of_leaders.emplace(partition, std::move(*own));
+    } else {
+      leaders.Fail(partition, own.failure());
+    }
+  }
+  const std::vector<PartitionView> partitions = PartitionsOf(status, of_leaders);
+  if (options.is_json) {
+    boost::json::object object = json::ObjectOf(status);
+    object["leaders"] = ArrayOf(partitions);
+    AddFailed(object, leaders);
+    context.PrintJson(object);
+  } else {
+    context.Print(FleetText(status, partitions, UnixTimeMs(), context.out));
+  }
+  if (has_failed) return context.Conclude(leaders, kExitDone);
+  const bool is_led = std::ranges::none_of(partitions, &std::string::empty, &PartitionView::leader);
+  return is_led ? kExitDone : kExitNo;
+}
+
 Result<int> ShowCluster(const ClusterOptions& options, Context& context) {
   context.client.AcceptStandby();
   const Result<protocol::Reply> status = context.client.Ask({"CLUSTER", "STATUS"});
   if (!status) return status.failure();
+  if (HasSeveralPartitions(*status)) return ShowPartitions(*status, options, context);
   if (options.is_json) {
     context.PrintJson(json::ObjectOf(*status));
   } else {
@@ -62,15 +101,28 @@ Result<Leadership> AskForLeader(Client& client) {
   return Leadership{TextField(*status, "leader"), IntegerOr(*status, "epoch")};
 }
 
-// Waits until a node leads with a higher epoch. Returns nullopt if none does by `until`.
-std::optional<Leadership> AwaitSuccessor(const Leadership& before, TimeMs until,
-                                         const Context& context) {
+// Asks the node that leads the partition, according to the node that `client` is connected to.
+Result<Leadership> AskForLeaderOf(std::size_t partition, Client& client, const Context& context) {
+  const Result<protocol::Reply> status = client.Ask({"CLUSTER", "STATUS"});
+  if (!status) return status.failure();
+  if (!HasSeveralPartitions(*status)) {
+    return Leadership{TextField(*status, "leader"), IntegerOr(*status, "epoch")};
+  }
+  const FleetLeaders leaders = FleetLeaders::Of(*status, context.settings, context.login);
+  if (partition >= leaders.size() || leaders.leader(partition).failure) return Leadership{};
+  return AskForLeader(*leaders.leader(partition).client);
+}
+
+// Waits until a node leads the partition with a higher epoch. Returns nullopt if none does by
+// `until`.
+std::optional<Leadership> AwaitSuccessor(const Leadership& before, std::size_t partition,
+                                         TimeMs until, const Context& context) {
   // Uses a new client instead of the one that asked for the hand-over: the old leader closes its
   // connections, and at first it may be the only node that knows its successor.
   Client client(context.settings, context.login);
   client.AcceptStandby();
   while (NowMs() < until) {
-    const Result<Leadership> now = AskForLeader(client);
+    const Result<Leadership> now = AskForLeaderOf(partition, client, context);
     if (now && !now->leader.empty() && now->epoch > before.epoch) return *now;
     std::this_thread::sleep_for(kNextLook);
     if (!now) client.Reconnect();
@@ -95,19 +147,25 @@ void PrintSuccessor(const Leadership& before, const Leadership& after, DurationM
 }
 
 Result<int> FailOver(const ClusterOptions& options, Context& context) {
-  const Result<Leadership> before = AskForLeader(context.client);
+  Result<FleetLeaders> leaders = context.FindLeaders();
+  if (!leaders) return leaders.failure();
+  const auto partition =
+      ChoosePartition(options.partition, *leaders, "each has a leader that can hand over");
+  if (!partition) return partition.failure();
+  Client& leader = *leaders->leader(*partition).client;
+  const Result<Leadership> before = AskForLeader(leader);
   if (!before) return before.failure();
   std::vector<std::string_view> words = {"CLUSTER", "FAILOVER"};
   if (options.to) words.insert(words.end(), {"TO", *options.to});
   const TimeMs began_at = NowMs();
-  const Result<protocol::Reply> reply = context.client.Ask(words);
+  const Result<protocol::Reply> reply = leader.Ask(words);
   if (!reply) return reply.failure();
   const DurationMs wait_ms = options.wait_ms.value_or(kFailoverWaitMs);
   if (wait_ms == 0) {
     if (options.is_json) PrintSuccessor(*before, {}, 0, true, context);
     return kExitDone;
   }
-  const auto after = AwaitSuccessor(*before, began_at + wait_ms, context);
+  const auto after = AwaitSuccessor(*before, *partition, began_at + wait_ms, context);
   if (!after) {
     return Failure{kExitNotObtained, "the hand-over has begun, but no node has taken over within " +
                                          ShowDuration(wait_ms) +
@@ -192,6 +250,8 @@ Action DescribeClusterStatus(Arguments& arguments) {
 
 Action DescribeFailover(Arguments& arguments) {
   auto options = std::make_shared<ClusterOptions>();
+  arguments.Number("--partition", options->partition, {0, kPartitionMax},
+                   "The partition whose leader is to hand over, if there are several");
   arguments.Text("--to", options->to, "Name of the node that is to lead (any standby)");
   arguments.Duration("--wait,-w", options->wait_ms,
                      "How long to wait until another node leads (30s; 0: do not wait)");
@@ -229,7 +289,7 @@ Action DescribeImport(Arguments& arguments) {
 
 constexpr auto kClusterCommands = std::to_array<CommandRow>({
     {"cluster", kServer, "Inspects and manages a fleet of servers", nullptr},
-    {"cluster status", kServer, "Shows the leader, the nodes and etcd", DescribeClusterStatus},
+    {"cluster status", kServer, "Shows the leaders, the nodes and etcd", DescribeClusterStatus},
     {"cluster failover", kServer, "Makes the leader hand over to a standby", DescribeFailover},
     {"cluster accept-restore", kServer, "Continues on an etcd restored from a backup",
      DescribeAcceptRestore},

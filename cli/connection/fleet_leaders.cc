@@ -15,6 +15,8 @@ Failure NobodyLeads(std::size_t partition) {
           "no node leads partition " + std::to_string(partition) + "; try again in a moment"};
 }
 
+}  // namespace
+
 Settings SettingsFor(const ServerAddress& address, Settings settings) {
   settings.host = NameOf(address);
   settings.socket.clear();
@@ -32,8 +34,6 @@ ServerAddress AddressOf(const protocol::Reply& node, bool is_tls) {
   if (tls_port != 0 && (is_tls || !has_plain)) address.port = tls_port;
   return address;
 }
-
-}  // namespace
 
 std::vector<LeaderAddress> LeadersOf(const protocol::Reply& status, bool is_tls) {
   const std::int64_t partitions = std::clamp<std::int64_t>(IntegerOr(status, "partitions"), 0, 64);
@@ -61,9 +61,19 @@ Result<FleetLeaders> FleetLeaders::Find(Client& entry, const Settings& settings,
                                          " does not know the fleet's partitions yet; try again in "
                                          "a moment"};
   }
+  FleetLeaders found = Of(*status, settings, login);
+  if (found.TotalFailure()) {
+    return Failure{kExitUnreachable, "no node leads any of the " + std::to_string(partitions) +
+                                         " partitions; `fairlockctl cluster status` shows the "
+                                         "fleet"};
+  }
+  return found;
+}
+
+FleetLeaders FleetLeaders::Of(const protocol::Reply& status, const Settings& settings,
+                              const Login& login) {
   FleetLeaders found;
-  const bool is_tls = settings.is_tls && settings.socket.empty();
-  for (const LeaderAddress& leader : LeadersOf(*status, is_tls)) {
+  for (const LeaderAddress& leader : LeadersOf(status, UsesTls(settings))) {
     found.leaders_.push_back({.node = leader.node, .client = nullptr, .failure = {}});
     if (leader.address.host.empty()) {
       found.leaders_.back().failure = NobodyLeads(found.leaders_.size() - 1);
@@ -72,11 +82,6 @@ Result<FleetLeaders> FleetLeaders::Find(Client& entry, const Settings& settings,
     found.clients_.emplace_back(SettingsFor(leader.address, settings), login);
     found.clients_.back().StayAtServer();
     found.leaders_.back().client = &found.clients_.back();
-  }
-  if (found.TotalFailure()) {
-    return Failure{kExitUnreachable, "no node leads any of the " + std::to_string(partitions) +
-                                         " partitions; `fairlockctl cluster status` shows the "
-                                         "fleet"};
   }
   return found;
 }

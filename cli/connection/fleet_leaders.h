@@ -28,6 +28,16 @@ struct LeaderAddress {
 // Returns one row per partition, in their order.
 std::vector<LeaderAddress> LeadersOf(const protocol::Reply& status, bool is_tls);
 
+// Where clients that use TLS, or do not, reach a node that CLUSTER STATUS lists. The host is empty
+// if the node announces no address.
+ServerAddress AddressOf(const protocol::Reply& node, bool is_tls);
+
+// The same settings, for a server at `address`.
+Settings SettingsFor(const ServerAddress& address, Settings settings);
+
+// Whether other nodes of a fleet are reached by TLS.
+inline bool UsesTls(const Settings& settings) { return settings.is_tls && settings.socket.empty(); }
+
 // The server that the settings name, or, if that is a node of a fleet of several partitions, one
 // client for each leader. Whether it is one shows its reply to the log-in, so that finding a single
 // server, or a fleet of one partition in the dialect `plain`, takes no request.
@@ -52,6 +62,10 @@ class FleetLeaders {
   // Fails if `entry` cannot connect, or if no partition has a leader. `entry` must outlive the
   // returned object.
   static Result<FleetLeaders> Find(Client& entry, const Settings& settings, const Login& login);
+
+  // Uses what a node has replied to CLUSTER STATUS. REQUIRES: there are several partitions.
+  static FleetLeaders Of(const protocol::Reply& status, const Settings& settings,
+                         const Login& login);
 
   // Whether there are several partitions. The index of a leader is then that of its partition.
   bool is_several() const { return leaders_.size() > 1; }

@@ -12,10 +12,13 @@
 #include "cli/output/printable.h"
 #include "cli/output/table.h"
 #include "cli/views/info_report.h"
+#include "json/reply_json.h"
 
 namespace fairlock::cli {
 
 namespace {
+
+constexpr std::int64_t kPartitionsMax = 64;
 
 using EtcdVersion = std::array<int, 3>;
 
@@ -75,20 +78,28 @@ void AddEtcdWarnings(const protocol::Reply& status, std::vector<std::string>& wa
   }
 }
 
+// "2026-11-26 18:07:58 (5.8s)".
+std::string SinceText(std::int64_t since, std::int64_t unix_ms) {
+  return ShowMoment(since) + " (" + ShowDuration(std::max<std::int64_t>(unix_ms - since, 0)) + ")";
+}
+
 std::string LeaderLine(const protocol::Reply& status, std::int64_t unix_ms) {
   const std::string leader = PrintableField(status, "leader");
   const std::string epoch = ", epoch " + std::to_string(IntegerOr(status, "epoch"));
   if (leader.empty()) return "none" + epoch;
-  const std::int64_t since = IntegerOr(status, "leader_since");
   return leader + " at " + PrintableField(status, "leader_address") + " since " +
-         ShowMoment(since) + " (" + ShowDuration(std::max<std::int64_t>(unix_ms - since, 0)) + ")" +
-         epoch;
+         SinceText(IntegerOr(status, "leader_since"), unix_ms) + epoch;
 }
 
 std::string FleetLine(const protocol::Reply& status) {
   const auto age_ms = IntegerField(status, "age_ms");
-  return PrintableField(status, "fleet") + ", as node " + PrintableField(status, "node") + " (" +
-         PrintableField(status, "role") + ") saw it " +
+  const auto partition = IntegerField(status, "partition");
+  const std::int64_t partitions = IntegerOr(status, "partitions");
+  const bool has_several = partition && partitions > 1;
+  return PrintableField(status, "fleet") +
+         (has_several ? ", " + std::to_string(partitions) + " partitions" : "") + ", as node " +
+         PrintableField(status, "node") + " (" + PrintableField(status, "role") +
+         (has_several ? " of partition " + std::to_string(*partition) : "") + ") saw it " +
          (age_ms ? ShowDuration(*age_ms) + " ago"
                  : "before it had read the lists of nodes and members");
 }
@@ -100,23 +111,99 @@ std::string LagText(const protocol::Reply& node) {
 }
 
 std::string NodesText(const protocol::Reply& status, std::int64_t unix_ms, const Screen& screen) {
-  Table table({{.title = "NODE", .may_shrink = true},
-               {.title = "ROLE"},
-               {.title = "BEHIND", .is_right_aligned = true},
-               {.title = "UP FOR", .is_right_aligned = true},
-               {.title = "VERSION"},
-               {.title = "ADDRESS", .may_shrink = true}},
-              screen);
+  const bool has_several = IntegerOr(status, "partitions") > 1;
+  std::vector<Column> columns = {{.title = "NODE", .may_shrink = true}};
+  if (has_several) columns.push_back({.title = "PARTITION", .is_right_aligned = true});
+  columns.insert(columns.end(), {{.title = "ROLE"},
+                                 {.title = "BEHIND", .is_right_aligned = true},
+                                 {.title = "UP FOR", .is_right_aligned = true},
+                                 {.title = "VERSION"},
+                                 {.title = "ADDRESS", .may_shrink = true}});
+  Table table(columns, screen);
   for (const protocol::Reply& node : RowsOf(status, "nodes")) {
     const std::int64_t up_ms = unix_ms - IntegerOr(node, "started_at", unix_ms);
-    table.Add({{screen.Printable(TextField(node, "name"))},
-               {screen.Printable(TextField(node, "role"))},
-               {LagText(node)},
-               {ShowDuration(std::max<std::int64_t>(up_ms, 0))},
-               {screen.Printable(TextField(node, "version"))},
-               {screen.Printable(TextField(node, "address"))}});
+    std::vector<Cell> cells = {{screen.Printable(TextField(node, "name"))}};
+    if (has_several) cells.push_back({std::to_string(IntegerOr(node, "partition"))});
+    cells.insert(cells.end(), {{screen.Printable(TextField(node, "role"))},
+                               {LagText(node)},
+                               {ShowDuration(std::max<std::int64_t>(up_ms, 0))},
+                               {screen.Printable(TextField(node, "version"))},
+                               {screen.Printable(TextField(node, "address"))}});
+    table.Add(std::move(cells));
   }
   return table.Flush();
+}
+
+std::string PartitionsText(const std::vector<PartitionView>& partitions, std::int64_t unix_ms,
+                           const Screen& screen) {
+  Table table({{.title = "PARTITION", .is_right_aligned = true},
+               {.title = "LEADER", .may_shrink = true},
+               {.title = "SINCE"},
+               {.title = "EPOCH", .is_right_aligned = true},
+               {.title = "STANDBYS", .may_shrink = true}},
+              screen);
+  for (std::size_t i = 0; i < partitions.size(); ++i) {
+    const PartitionView& each = partitions[i];
+    std::string standbys;
+    for (const std::string& name : each.standbys) {
+      standbys += (standbys.empty() ? "" : ", ") + screen.Printable(name);
+    }
+    table.Add({{std::to_string(i)},
+               each.leader.empty() ? Cell{"none", Tint::kBad} : Cell{screen.Printable(each.leader)},
+               {each.since_unix_ms ? SinceText(*each.since_unix_ms, unix_ms) : "-"},
+               {each.epoch ? std::to_string(*each.epoch) : "-"},
+               standbys.empty() ? Cell{"none", Tint::kWarning} : Cell{standbys}});
+  }
+  return table.Flush();
+}
+
+// "partition 1", or "partitions 0, 2"; empty: there are none.
+std::string NameThose(const std::vector<PartitionView>& partitions,
+                      bool (*is_meant)(const PartitionView&)) {
+  std::string text;
+  bool has_several = false;
+  for (std::size_t i = 0; i < partitions.size(); ++i) {
+    if (!is_meant(partitions[i])) continue;
+    has_several = !text.empty();
+    text += (text.empty() ? "" : ", ") + std::to_string(i);
+  }
+  if (text.empty()) return "";
+  return (has_several ? "partitions " : "partition ") + text;
+}
+
+void AddPartitionWarnings(const std::vector<PartitionView>& partitions,
+                          std::vector<std::string>& warnings) {
+  const auto add = [&](const std::string& before, bool (*is_meant)(const PartitionView&),
+                       const std::string& after) {
+    const std::string names = NameThose(partitions, is_meant);
+    if (!names.empty()) warnings.push_back(before + names + after);
+  };
+  add(
+      "nobody leads ", [](const PartitionView& each) { return each.leader.empty(); }, "");
+  add(
+      "the leader of ", [](const PartitionView& each) { return each.is_unsure; },
+      " has had no confirmation from etcd for 2s");
+  add(
+      "there is no standby for ", [](const PartitionView& each) { return each.standbys.empty(); },
+      ": if the leader dies, nobody takes over");
+  add(
+      "no standby has the whole log yet of ",
+      [](const PartitionView& each) { return !each.standbys.empty() && !each.has_standby_in_sync; },
+      ": a take-over would take longer");
+}
+
+// Those that do not depend on the number of partitions.
+void AddFleetWarnings(const protocol::Reply& status, std::vector<std::string>& warnings) {
+  if (const std::string error = PrintableField(status, "error"); !error.empty()) {
+    warnings.push_back("the lists of nodes and members could not be updated: " + error);
+  }
+}
+
+void AddAcceptanceWarning(const protocol::Reply& status, std::vector<std::string>& warnings) {
+  if (!IsSet(status, "awaits_acceptance")) return;
+  warnings.emplace_back(
+      "etcd was restored from a backup: no node takes over until you run `fairlockctl "
+      "cluster accept-restore`");
 }
 
 std::string QuotaText(std::int64_t size, std::int64_t quota) {
@@ -153,6 +240,15 @@ std::string EtcdText(const protocol::Reply& status, const Screen& screen) {
   return table.Flush();
 }
 
+void AddTables(const std::vector<std::string>& tables, const std::vector<std::string>& warnings,
+               std::string& text) {
+  for (const std::string& table : tables) {
+    if (!table.empty()) text += "\n" + table;
+  }
+  if (!warnings.empty()) text += "\n";
+  for (const std::string& warning : warnings) text += "warning: " + warning + "\n";
+}
+
 }  // namespace
 
 bool IsOldEtcd(std::string_view version) {
@@ -167,17 +263,11 @@ bool IsOldEtcd(std::string_view version) {
 
 std::vector<std::string> FleetWarnings(const protocol::Reply& status) {
   std::vector<std::string> warnings;
-  if (IsSet(status, "awaits_acceptance")) {
-    warnings.emplace_back(
-        "etcd was restored from a backup: no node takes over until you run `fairlockctl "
-        "cluster accept-restore`");
-  }
+  AddAcceptanceWarning(status, warnings);
   if (TextField(status, "leader").empty()) warnings.emplace_back("nobody leads");
   if (IsSet(status, "unsure"))
     warnings.emplace_back("the leader has had no confirmation from etcd for 2s");
-  if (const std::string error = PrintableField(status, "error"); !error.empty()) {
-    warnings.push_back("the lists of nodes and members could not be updated: " + error);
-  }
+  AddFleetWarnings(status, warnings);
   // Until the lists have been read, nothing is known about the nodes.
   if (IntegerField(status, "age_ms")) AddNodeWarnings(status, warnings);
   AddEtcdWarnings(status, warnings);
@@ -187,13 +277,80 @@ std::vector<std::string> FleetWarnings(const protocol::Reply& status) {
 std::string FleetText(const protocol::Reply& status, std::int64_t unix_ms, const Screen& screen) {
   std::string text = screen.Tinted("fleet   ", Tint::kHeading) + FleetLine(status) + "\n" +
                      screen.Tinted("leader  ", Tint::kHeading) + LeaderLine(status, unix_ms) + "\n";
-  for (const std::string& table : {NodesText(status, unix_ms, screen), EtcdText(status, screen)}) {
-    if (!table.empty()) text += "\n" + table;
-  }
-  const std::vector<std::string> warnings = FleetWarnings(status);
-  if (!warnings.empty()) text += "\n";
-  for (const std::string& warning : warnings) text += "warning: " + warning + "\n";
+  AddTables({NodesText(status, unix_ms, screen), EtcdText(status, screen)}, FleetWarnings(status),
+            text);
   return text;
+}
+
+std::vector<PartitionView> PartitionsOf(const protocol::Reply& status,
+                                        const std::map<std::size_t, protocol::Reply>& of_leaders) {
+  std::vector<PartitionView> partitions(static_cast<std::size_t>(
+      std::clamp<std::int64_t>(IntegerOr(status, "partitions"), 0, kPartitionsMax)));
+  for (const protocol::Reply& node : RowsOf(status, "nodes")) {
+    const auto partition = static_cast<std::size_t>(IntegerOr(node, "partition"));
+    if (partition >= partitions.size()) continue;
+    PartitionView& view = partitions[partition];
+    if (TextField(node, "role") == "leader") {
+      view.leader = TextField(node, "name");
+      view.address = TextField(node, "address");
+    } else {
+      view.standbys.push_back(TextField(node, "name"));
+      view.has_standby_in_sync = view.has_standby_in_sync || IsSet(node, "in_sync");
+    }
+  }
+  for (const auto& [partition, own] : of_leaders) {
+    if (partition >= partitions.size()) continue;
+    PartitionView& view = partitions[partition];
+    view.leader = TextField(own, "leader");
+    view.address = TextField(own, "leader_address");
+    view.epoch = IntegerField(own, "epoch");
+    view.since_unix_ms = IntegerField(own, "leader_since");
+    view.is_unsure = IsSet(own, "unsure");
+  }
+  return partitions;
+}
+
+std::vector<std::string> FleetWarnings(const protocol::Reply& status,
+                                       const std::vector<PartitionView>& partitions) {
+  std::vector<std::string> warnings;
+  AddAcceptanceWarning(status, warnings);
+  AddFleetWarnings(status, warnings);
+  // Until the lists have been read, nothing is known about the nodes.
+  if (IntegerField(status, "age_ms")) AddPartitionWarnings(partitions, warnings);
+  AddEtcdWarnings(status, warnings);
+  return warnings;
+}
+
+std::string FleetText(const protocol::Reply& status, const std::vector<PartitionView>& partitions,
+                      std::int64_t unix_ms, const Screen& screen) {
+  std::string text = screen.Tinted("fleet   ", Tint::kHeading) + FleetLine(status) + "\n";
+  AddTables({PartitionsText(partitions, unix_ms, screen), NodesText(status, unix_ms, screen),
+             EtcdText(status, screen)},
+            FleetWarnings(status, partitions), text);
+  return text;
+}
+
+boost::json::array ArrayOf(const std::vector<PartitionView>& partitions) {
+  const auto number = [](const std::optional<std::int64_t>& value) {
+    return value ? boost::json::value(*value) : boost::json::value(nullptr);
+  };
+  boost::json::array rows;
+  for (std::size_t i = 0; i < partitions.size(); ++i) {
+    const PartitionView& each = partitions[i];
+    boost::json::object row = {{"partition", i}};
+    row["leader"] = nullptr;
+    row["leader_address"] = nullptr;
+    if (!each.leader.empty()) {
+      json::AddText(row, "leader", each.leader);
+      json::AddText(row, "leader_address", each.address);
+    }
+    row["leader_since"] = number(each.since_unix_ms);
+    row["epoch"] = number(each.epoch);
+    row["unsure"] = each.is_unsure ? 1 : 0;
+    row["standbys"] = boost::json::array(each.standbys.begin(), each.standbys.end());
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 }  // namespace fairlock::cli
