@@ -27,8 +27,8 @@ double CpuSeconds() {
 // One connection that always has a request in flight.
 class Worker {
  public:
-  Worker(const BenchLoad& load, int number, const Context& context)
-      : connection_(context.settings, context.login),
+  Worker(const BenchLoad& load, int number, const Settings& settings, const Login& login)
+      : connection_(settings, login),
         key_(load.key_prefix + (load.is_one_key ? "" : ":" + std::to_string(number))),
         owner_(load.key_prefix + "/" + std::to_string(number)) {}
 
@@ -81,12 +81,12 @@ class Worker {
 
 }  // namespace
 
-Result<BenchResult> RunLoad(const BenchLoad& load, const Context& context) {
+Result<BenchResult> RunLoad(const BenchLoad& load, const Settings& settings, const Login& login) {
   std::vector<std::unique_ptr<Worker>> workers;
   const TimeMs begin = NowMs();
   const double cpu_before = CpuSeconds();
   for (int number = 0; number < load.connections; ++number) {
-    workers.push_back(std::make_unique<Worker>(load, number, context));
+    workers.push_back(std::make_unique<Worker>(load, number, settings, login));
     workers.back()->Open(begin);
   }
   BenchResult result;
@@ -94,7 +94,7 @@ Result<BenchResult> RunLoad(const BenchLoad& load, const Context& context) {
   std::vector<std::int64_t> last_tokens(workers.size());
   std::vector<pollfd> polled(workers.size());
   // Waits for requests in flight, so that no lock remains held.
-  const TimeMs give_up_at = begin + load.duration_ms + context.settings.timeout_ms;
+  const TimeMs give_up_at = begin + load.duration_ms + settings.timeout_ms;
   while (!std::ranges::all_of(workers, &Worker::is_idle, &std::unique_ptr<Worker>::operator*) &&
          NowMs() < give_up_at) {
     for (std::size_t i = 0; i < workers.size(); ++i)

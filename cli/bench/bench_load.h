@@ -7,17 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "cli/arguments/command.h"
 #include "cli/base/clock.h"
 #include "cli/base/result.h"
 #include "cli/connection/async_connection.h"
+#include "cli/connection/settings.h"
 
 namespace fairlock::cli {
 
 struct BenchLoad {
   int connections = 1;
   DurationMs duration_ms = 0;
-  std::string key_prefix;
+  std::string key_prefix;   // with a hash tag, so that one leader serves all keys
   bool is_one_key = false;  // all connections queue for one key; otherwise each has its own
 };
 
@@ -31,6 +31,6 @@ struct BenchResult {
 
 // Runs the load in one thread and one loop. Each connection sends its next request when the
 // previous one is answered.
-Result<BenchResult> RunLoad(const BenchLoad& load, const Context& context);
+Result<BenchResult> RunLoad(const BenchLoad& load, const Settings& settings, const Login& login);
 
 }  // namespace fairlock::cli

@@ -61,11 +61,20 @@ Result<double> ServerCpuSeconds(Context& context) {
          std::strtod(info->Text("used_cpu_sys").c_str(), nullptr);
 }
 
+// In a fleet of several partitions, connects the client to the leader that serves the keys.
+Result<Settings> FindServer(const BenchLoad& load, Context& context) {
+  if (const auto failure = context.client.Connect()) return *failure;
+  if (!context.client.is_in_cluster()) return context.settings;
+  const Result<protocol::Reply> found = context.client.Ask({"EXISTS", load.key_prefix});
+  if (!found) return found.failure();
+  return context.client.SettingsOfServer();
+}
+
 Result<Measured> Measure(std::string_view name, std::string_view title, const BenchLoad& load,
-                         Context& context) {
+                         const Settings& settings, Context& context) {
   const Result<double> before = ServerCpuSeconds(context);
   if (!before) return before.failure();
-  Result<BenchResult> result = RunLoad(load, context);
+  Result<BenchResult> result = RunLoad(load, settings, context.login);
   if (!result) return result.failure();
   const Result<double> after = ServerCpuSeconds(context);
   if (!after) return after.failure();
@@ -111,15 +120,17 @@ Result<int> Bench(const BenchOptions& options, Context& context) {
   const auto connections = static_cast<int>(options.connections.value_or(kConnectionsDefault));
   BenchLoad load{.connections = connections,
                  .duration_ms = options.duration_ms.value_or(kDurationDefaultMs),
-                 .key_prefix = "fairlockctl-bench:" + std::to_string(::getpid()),
+                 .key_prefix = "{fairlockctl-bench:" + std::to_string(::getpid()) + "}",
                  .is_one_key = false};
+  const Result<Settings> settings = FindServer(load, context);
+  if (!settings) return settings.failure();
   const std::string count = std::to_string(connections) + " connections, ";
   const std::string own = count + "each with its own key";
-  const Result<Measured> apart = Measure("own_keys", own, load, context);
+  const Result<Measured> apart = Measure("own_keys", own, load, *settings, context);
   if (!apart) return apart.failure();
   load.is_one_key = true;
   const std::string one = count + "all queueing for one key: hand-overs";
-  const Result<Measured> together = Measure("one_key", one, load, context);
+  const Result<Measured> together = Measure("one_key", one, load, *settings, context);
   if (!together) return together.failure();
   if (options.is_json) {
     const boost::json::object object = {

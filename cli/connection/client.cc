@@ -121,6 +121,11 @@ Result<std::optional<protocol::Reply>> Client::WaitForMessage(TimeMs give_up_at)
   return TakeNext(give_up_at);
 }
 
+Settings Client::SettingsOfServer() const {
+  const ServerList& servers = connection_.servers();
+  return servers.is_at_socket() ? settings_ : SettingsFor(servers.current(), settings_);
+}
+
 void Client::OpenOnce() {
   if (!is_opened_) connection_.Open(NowMs());
   is_opened_ = true;

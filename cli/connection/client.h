@@ -67,6 +67,9 @@ class Client {
   // Whether the current connection, or the last one if it was lost, was ever ready for requests.
   bool has_connected() const { return has_connected_; }
 
+  // The settings for the server that was connected to last.
+  Settings SettingsOfServer() const;
+
   std::string ServerName() const { return connection_.ServerName(); }
 
  private:

@@ -17,12 +17,6 @@ Failure NobodyLeads(std::size_t partition) {
 
 }  // namespace
 
-Settings SettingsFor(const ServerAddress& address, Settings settings) {
-  settings.host = NameOf(address);
-  settings.socket.clear();
-  return settings;
-}
-
 // The address is "10.0.0.1:3247" or "[::1]:3247"; its port is 0 if the node has only that for TLS.
 ServerAddress AddressOf(const protocol::Reply& node, bool is_tls) {
   const std::string text = TextField(node, "address");

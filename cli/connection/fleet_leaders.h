@@ -32,9 +32,6 @@ std::vector<LeaderAddress> LeadersOf(const protocol::Reply& status, bool is_tls)
 // if the node announces no address.
 ServerAddress AddressOf(const protocol::Reply& node, bool is_tls);
 
-// The same settings, for a server at `address`.
-Settings SettingsFor(const ServerAddress& address, Settings settings);
-
 // Whether other nodes of a fleet are reached by TLS.
 inline bool UsesTls(const Settings& settings) { return settings.is_tls && settings.socket.empty(); }
 

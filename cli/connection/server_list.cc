@@ -60,6 +60,12 @@ std::optional<std::vector<ServerAddress>> ParseServers(std::string_view list) {
   }
 }
 
+Settings SettingsFor(const ServerAddress& server, Settings settings) {
+  settings.host = NameOf(server);
+  settings.socket.clear();
+  return settings;
+}
+
 ServerList::ServerList(const Settings& settings) {
   if (!settings.socket.empty()) {
     is_socket_ = true;

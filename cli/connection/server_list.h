@@ -28,6 +28,9 @@ std::optional<std::vector<ServerAddress>> ParseServers(std::string_view list);
 // "10.0.0.1:3247" or "[::1]:3247", as ParseServers reads it.
 std::string NameOf(const ServerAddress& server);
 
+// The same settings, for one server.
+Settings SettingsFor(const ServerAddress& server, Settings settings);
+
 // A round tries each server once, beginning with the one that worked last. After a redirect, the
 // server that it named comes before those that are listed.
 class ServerList {

@@ -12,9 +12,12 @@ using protocol::ErrorCode;
 
 namespace {
 
+// The keys that determine which node serves the request. HISTORY * asks for the events of all keys
+// that this node serves.
 KeyRange KeysOfRequest(const CommandSpec& spec, const protocol::Arguments& arguments) {
   const auto request = arguments.views();
   if (spec.name == "WAIT" && IsWaitForReplicas(request)) return {};
+  if (spec.name == "HISTORY" && request.size() > 1 && request[1] == "*") return {};
   return KeyRangeOf(spec, request);
 }
 

@@ -117,6 +117,16 @@ TEST_F(KeyRoutingTest, AStandbyNamesTheLeaderOfItsPartition) {
   EXPECT_THAT(client_.Say("LOCK " + KeyOf(0) + " w"), StartsWith("-CLUSTERDOWN"));
 }
 
+TEST_F(KeyRoutingTest, TheHistoryOfAllKeysIsThatOfTheNode) {
+  fleet_.report.nodes[0].role = FleetRole::kStandby;
+  fleet_.report.nodes[2].role = FleetRole::kLeader;
+  server_.parts().routing.Serve(2, kPartitions);
+  ASSERT_EQ(PartitionOf(SlotOf("*"), kPartitions), 0U);
+  EXPECT_EQ(client_.Say("GET *"), MovedTo("*", "b0.example:3247"));
+  EXPECT_THAT(client_.Say("HISTORY *"), HasSubstr("events"));
+  EXPECT_EQ(client_.Say("HISTORY " + KeyOf(0)), MovedTo(KeyOf(0), "b0.example:3247"));
+}
+
 TEST_F(KeyRoutingTest, AnUnsureLeaderSendsNobodyAway) {
   server_.parts().availability.set_service(Service::kClusterDown);
   EXPECT_THAT(client_.Say("LOCK " + KeyOf(0) + " w"), StartsWith("-CLUSTERDOWN"));
