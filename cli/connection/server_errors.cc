@@ -27,6 +27,9 @@ constexpr auto kAdvice = std::to_array<Advice>({
     {"UNBLOCKED", kExitNotObtained, ""},
     {"LOADING", kExitUnreachable, "the server is starting; try again in a moment"},
     {"CLUSTERDOWN", kExitUnreachable, "`--host a,b,c` finds the node that leads"},
+    {"MOVED", kExitUnreachable, "the leader of that partition is changing; try again in a moment"},
+    {"CROSSSLOT", kExitRefused,
+     "in a fleet of several partitions, give the keys the same {hash tag}"},
     {"STORAGE", kExitRefused, "the server's log shows the disk error"},
 });
 

@@ -110,5 +110,36 @@ TEST(ServerList, OfASocketIsOneServer) {
   EXPECT_EQ(servers.name(), "unix:/run/f.sock");
 }
 
+TEST(ServerList, ARedirectComesBeforeTheListedServers) {
+  Settings settings;
+  settings.host = "a:1,b:2";
+  ServerList servers(settings);
+  servers.Skip();
+  servers.Redirect({"c", 3});
+  EXPECT_EQ(servers.name(), "c:3");
+  EXPECT_EQ(servers.size(), 3U);
+  servers.BeginRound();
+  EXPECT_TRUE(servers.TryNext("refused", false));
+  EXPECT_EQ(servers.name(), "a:1");
+  servers.Redirect({"::1", 4});
+  EXPECT_EQ(servers.name(), "[::1]:4") << "it replaces the earlier one";
+  EXPECT_EQ(servers.size(), 3U);
+}
+
+TEST(ServerList, ARedirectLeavesTheUnixSocket) {
+  Settings settings;
+  settings.socket = "/run/fairlock.sock";
+  ServerList servers(settings);
+  EXPECT_TRUE(servers.is_at_socket());
+  EXPECT_FALSE(servers.has_choice());
+  servers.Redirect({"c", 3});
+  EXPECT_FALSE(servers.is_at_socket());
+  EXPECT_TRUE(servers.has_choice());
+  EXPECT_FALSE(servers.chooses()) << "only listed servers are chosen from";
+  servers.BeginRound();
+  EXPECT_TRUE(servers.TryNext("refused", false));
+  EXPECT_TRUE(servers.is_at_socket());
+}
+
 }  // namespace
 }  // namespace fairlock::cli

@@ -3,54 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <initializer_list>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
+
+#include "tests/unit/cli/reply_test_support.h"
 
 namespace fairlock::cli {
 namespace {
 
 using protocol::Reply;
-using protocol::ReplyType;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-Reply Text(std::string_view text) {
-  Reply reply;
-  if (text.empty()) return reply;
-  reply.type = ReplyType::kBulk;
-  reply.text = text;
-  return reply;
-}
-
-Reply Number(std::int64_t number) {
-  Reply reply;
-  reply.type = ReplyType::kInteger;
-  reply.integer = number;
-  return reply;
-}
-
-Reply Map(std::initializer_list<std::pair<std::string_view, Reply>> fields) {
-  Reply reply;
-  reply.type = ReplyType::kMap;
-  for (const auto& [name, value] : fields) {
-    reply.elements.push_back(Text(name));
-    reply.elements.push_back(value);
-  }
-  return reply;
-}
-
-Reply List(std::vector<Reply> elements) {
-  Reply reply;
-  reply.type = ReplyType::kArray;
-  reply.elements = std::move(elements);
-  return reply;
-}
 
 Reply Node(std::string_view name, std::string_view role, bool is_in_sync) {
   return Map({{"name", Text(name)},
@@ -166,6 +133,63 @@ TEST(FleetWarnings, NameEachTrouble) {
               ElementsAre(HasSubstr("e1:2379 has version 3.4.23")));
   EXPECT_THAT(FleetWarnings(StatusOf({.members = {Member("deadline exceeded", "")}})),
               ElementsAre("the etcd member e1:2379 does not answer: deadline exceeded"));
+}
+
+// A fleet of three partitions: nobody leads partition 1, and only partition 0 has a standby.
+Reply PartitionNode(std::string_view name, std::int64_t partition, std::string_view role) {
+  Reply node = Node(name, role, true);
+  node.elements.push_back(Text("partition"));
+  node.elements.push_back(Number(partition));
+  return node;
+}
+
+Reply StatusOfThree() {
+  Reply status =
+      StatusOf({.nodes = {PartitionNode("a", 0, "leader"), PartitionNode("b", 0, "standby"),
+                          PartitionNode("c", 2, "leader")}});
+  for (const auto& [name, value] :
+       {std::pair("partition", Number(0)), std::pair("partitions", Number(3))}) {
+    status.elements.push_back(Text(name));
+    status.elements.push_back(value);
+  }
+  return status;
+}
+
+Reply OwnStatus(std::string_view leader, std::int64_t epoch, bool is_unsure) {
+  return Map({{"leader", Text(leader)},
+              {"leader_address", Text("10.0.0.9:3247")},
+              {"epoch", Number(epoch)},
+              {"leader_since", Number(1'700'000'001'000)},
+              {"unsure", Number(is_unsure ? 1 : 0)}});
+}
+
+TEST(FleetOfPartitions, ShowsTheLeaderOfEach) {
+  const Reply status = StatusOfThree();
+  const auto partitions = PartitionsOf(status, {{0, OwnStatus("a", 7, false)}});
+  ASSERT_EQ(partitions.size(), 3U);
+  EXPECT_THAT(partitions[0].standbys, ElementsAre("b"));
+  const std::string text = FleetText(status, partitions, 1'700'000'003'000, Pipe());
+  EXPECT_THAT(text, AllOf(HasSubstr("main, 3 partitions, as node n1 (standby of partition 0)"),
+                          HasSubstr("        0  a "), HasSubstr(" (2s)      7  b\n"),
+                          HasSubstr("        1  none    -                             -  none\n"),
+                          HasSubstr("        2  c       -                             -  none\n"),
+                          HasSubstr("c             2  leader")));
+}
+
+TEST(FleetOfPartitions, TheReplyOfALeaderCountsMoreThanTheList) {
+  const auto partitions = PartitionsOf(StatusOfThree(), {{2, OwnStatus("d", 9, false)}});
+  EXPECT_EQ(partitions[2].leader, "d");
+  EXPECT_EQ(partitions[2].address, "10.0.0.9:3247");
+  EXPECT_EQ(partitions[2].epoch, 9);
+}
+
+TEST(FleetOfPartitions, WarnsAboutPartitionsByNumber) {
+  const Reply status = StatusOfThree();
+  EXPECT_THAT(FleetWarnings(status, PartitionsOf(status, {{2, OwnStatus("c", 9, true)}})),
+              ElementsAre("nobody leads partition 1",
+                          "the leader of partition 2 has had no confirmation from etcd for 2s",
+                          "there is no standby for partitions 1, 2: if the leader dies, nobody "
+                          "takes over"));
 }
 
 }  // namespace
