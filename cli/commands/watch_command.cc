@@ -1,12 +1,15 @@
 // `watch`: prints events as they happen.
 #include <array>
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "cli/commands/all_commands.h"
+#include "cli/commands/fleet_events.h"
 #include "cli/connection/server_errors.h"
 #include "cli/output/duration.h"
 #include "cli/views/history.h"
@@ -87,13 +90,12 @@ class Subscription {
   TimeMs search_until_ = 0;
 };
 
-Result<int> Watch(const WatchOptions& options, Context& context) {
-  const TimeMs until = options.duration_ms ? NowMs() + *options.duration_ms : kForever;
-  Subscription subscription(ChannelPattern(options, context), context);
+using NextMessage = std::function<Result<std::optional<protocol::Reply>>()>;
+
+Result<int> PrintEvents(const WatchOptions& options, const NextMessage& next, Context& context) {
   std::int64_t left = options.count.value_or(INT64_MAX);
   while (left > 0) {
-    const auto push = context.client.WaitForMessage(until);
-    if (!push && NowMs() < until && subscription.Renew(push.failure())) continue;
+    const auto push = next();
     if (!push) return push.failure();
     if (!push->has_value()) break;
     if ((*push)->IsError()) return ServerFailure((*push)->text, context.client.ServerName());
@@ -105,6 +107,34 @@ Result<int> Watch(const WatchOptions& options, Context& context) {
     if (!is_read) break;
   }
   return kExitDone;
+}
+
+Result<int> WatchServer(const WatchOptions& options, TimeMs until, Context& context) {
+  Subscription subscription(ChannelPattern(options, context), context);
+  const auto next = [&]() -> Result<std::optional<protocol::Reply>> {
+    while (true) {
+      auto push = context.client.WaitForMessage(until);
+      if (push || NowMs() >= until || !subscription.Renew(push.failure())) return push;
+    }
+  };
+  return PrintEvents(options, next, context);
+}
+
+Result<int> WatchFleet(const WatchOptions& options, TimeMs until, const FleetLeaders& leaders,
+                       Context& context) {
+  FleetEvents events(ChannelPattern(options, context), leaders, context);
+  const auto next = [&]() -> Result<std::optional<protocol::Reply>> { return events.Next(until); };
+  const Result<int> status = PrintEvents(options, next, context);
+  if (!status || events.is_whole()) return status;
+  return kExitUnreachable;  // which partition was lost has been said
+}
+
+Result<int> Watch(const WatchOptions& options, Context& context) {
+  const TimeMs until = options.duration_ms ? NowMs() + *options.duration_ms : kForever;
+  const Result<FleetLeaders> leaders = context.FindLeaders();
+  if (!leaders) return leaders.failure();
+  return leaders->is_several() ? WatchFleet(options, until, *leaders, context)
+                               : WatchServer(options, until, context);
 }
 
 Action DescribeWatch(Arguments& arguments) {

@@ -367,6 +367,7 @@ void AsyncConnection::TakeLoginReply(const protocol::Reply& reply) {
   --login_replies_left_;
   if (const protocol::Reply* const mode = FindField(reply, "mode")) {
     is_in_cluster_ = mode->text == "cluster";
+    is_at_standby_ = TextField(reply, "role") == "replica";
   }
   const bool is_probe = servers_.chooses() && login_replies_left_ == 0;
   if (is_probe && IsRefused(reply)) {

@@ -67,6 +67,8 @@ class AsyncConnection {
   // Whether the server, when it was logged in to last, was a node whose fleet may have several
   // partitions.
   bool is_in_cluster() const { return is_in_cluster_; }
+  // Whether it was a standby at that time.
+  bool is_at_standby() const { return is_at_standby_; }
 
   // Why the connection ended; valid only if it was not closed by Close().
   const Failure& end() const { return end_; }
@@ -131,6 +133,7 @@ class AsyncConnection {
   std::string last_error_;  // of the last attempt to connect
   int login_replies_left_ = 0;
   bool is_in_cluster_ = false;
+  bool is_at_standby_ = false;
   std::string output_;
   std::size_t sent_bytes_ = 0;  // how much of output_ has been sent
   std::string queued_;          // requests made before it was open

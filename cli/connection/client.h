@@ -43,6 +43,8 @@ class Client {
   std::optional<Failure> Connect();
   // Whether the server is a node whose fleet may have several partitions. REQUIRES: connected.
   bool is_in_cluster() const { return connection_.is_in_cluster(); }
+  // Whether the server was a standby when the client connected. REQUIRES: connected.
+  bool is_at_standby() const { return connection_.is_at_standby(); }
 
   // Returns a reply that is not an error. `patience_ms` 0 means the timeout of the settings.
   Result<protocol::Reply> Ask(std::span<const std::string_view> arguments,

@@ -113,12 +113,22 @@ std::vector<std::string> FleetLeaders::FailureTexts() const {
   return texts;
 }
 
+Result<protocol::Reply> FleetLeaders::AskLeader(Client& client,
+                                                std::span<const std::string_view> request) {
+  if (!is_several()) return client.Ask(request);
+  if (const auto failure = client.Connect()) return *failure;
+  if (client.is_at_standby()) {
+    return Failure{kExitUnreachable, "it does not lead any more; try again in a moment"};
+  }
+  return client.Ask(request);
+}
+
 Result<std::vector<FleetLeaders::LeaderReply>> FleetLeaders::AskAll(
     std::span<const std::string_view> request) {
   std::vector<LeaderReply> replies;
   for (std::size_t partition = 0; partition < leaders_.size(); ++partition) {
     if (leaders_[partition].failure) continue;
-    Result<protocol::Reply> reply = leaders_[partition].client->Ask(request);
+    Result<protocol::Reply> reply = AskLeader(*leaders_[partition].client, request);
     if (reply) {
       replies.push_back({partition, std::move(*reply)});
     } else {

@@ -84,6 +84,9 @@ class FleetLeaders {
  private:
   FleetLeaders() = default;
 
+  // Fails if the node does not lead any more: it would answer for itself.
+  Result<protocol::Reply> AskLeader(Client& client, std::span<const std::string_view> request);
+
   // "partition 2 (n5 at 10.0.0.5:3247)".
   std::string NameOf(std::size_t partition) const;
 

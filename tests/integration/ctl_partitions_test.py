@@ -18,6 +18,7 @@ PARTITIONS = 3
 START_SECONDS_MAX = 30
 PASSWORD = "top-secret"
 KEYS = [f"key{i}" for i in range(12)]
+TAGGED = ["{t}a", "{t}b"]
 
 
 def setUpModule():
@@ -86,12 +87,52 @@ class PartitionedFleet(unittest.TestCase):
         return next(node for node in cls.fleet.nodes if node.name == name)
 
     def tearDown(self):
-        self.ctl.run("break", "*", "--yes")
-        self.ctl.run("limit", "del", "*")
+        self.ask_all(("LIMIT", "DEL", "*"), *(("BREAK", key) for key in KEYS + TAGGED))
+
+    def ask_all(self, *requests):
+        """Sends the requests to every node; returns how many were not refused."""
+        accepted = 0
+        for request in requests:
+            for node in self.fleet.nodes:
+                reply = self.connections[node.name].ask(*request)
+                accepted += not isinstance(reply, resp.ErrorReply)
+        return accepted
+
+    def setUp(self):
+        self.connections = {}
+        for node in self.fleet.nodes:
+            self.connections[node.name] = self.enterContext(node.connect(seconds=20))
+        self.assertEqual(self.ask_all(("AUTH", PASSWORD)), len(self.fleet.nodes))
 
     def lock_all(self):
+        """Locks all keys, in their order; each at the only node that does not redirect."""
         for i, key in enumerate(KEYS):
-            self.ctl.text("lock", key, f"owner{i % 2}", "--ttl", "10m", "--label", f"label{i % 2}")
+            self.assertEqual(1, self.ask_all(
+                ("LOCK", key, f"owner{i % 2}", "PX", "600000", "LABEL", f"label{i % 2}")))
+            time.sleep(0.002)  # so that their events have different times
+
+    def start_watch(self, *words):
+        watch = self.ctl.start("watch", *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(self.end, watch)
+        self.await_subscriptions()
+        return watch
+
+    def await_subscriptions(self):
+        end = time.monotonic() + START_SECONDS_MAX
+        while sum(row["psub"] == "1" for row in self.clients()) < PARTITIONS:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+
+    def clients(self):
+        done = self.ctl.run("clients", "--json")
+        return json.loads(done.stdout)["clients"] if done.stdout else []
+
+    def end(self, process):
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        for stream in (process.stdout, process.stderr):
+            stream.close()
 
     def assertSays(self, done, exit_code, pattern):
         self.assertEqual(done.returncode, exit_code, done.stderr)
@@ -171,10 +212,17 @@ class OneKey(PartitionedFleet):
     def test_keys_of_several_slots_are_refused(self):
         done = self.ctl.run("lock", "a", "b", "me")
         self.assertSays(done, REFUSED, "CROSSSLOT.*hash tag")
-        self.assertRegex(self.ctl.text("lock", "{t}a", "{t}b", "me"), r"^\d+\n$")
+        self.assertRegex(self.ctl.text("lock", *TAGGED, "me"), r"^\d+\n$")
 
 
 class AllKeys(PartitionedFleet):
+
+    def test_watch_shows_the_events_of_all_partitions(self):
+        watch = self.start_watch("key*", "--json", "--count", str(len(KEYS)))
+        self.lock_all()
+        output, errors = watch.communicate(timeout=20)
+        self.assertEqual({json.loads(line)["key"] for line in output.splitlines()}, set(KEYS))
+        self.assertEqual((errors, watch.returncode), ("", DONE))
 
     def test_locks_are_listed_and_sorted_over_all_partitions(self):
         self.lock_all()
@@ -236,21 +284,19 @@ class AllKeys(PartitionedFleet):
         rows = self.ctl.json("limit", "list")["overrides"]
         self.assertEqual([(row["limit"], row["partitions"]) for row in rows], [(7, [0, 1, 2])])
         self.assertRegex(self.ctl.text("limit", "list"), r"(?m)^\* .* all$")
-        for key in KEYS:
+        for key in KEYS[:4]:
             self.assertEqual(self.ctl.json("show", key)["override"], 7)
         self.assertSays(self.ctl.run("resume", "*"), NO, "not drained")
         self.ctl.text("limit", "del", "*")
         self.assertSays(self.ctl.run("limit", "del", "*"), NO, "no override")
         self.assertEqual(self.ctl.json("drain", "*")["held"], len(KEYS))
-        for i, key in enumerate(KEYS):
-            self.assertEqual(self.ctl.run("lock", key, f"other{i}").returncode, NOT_OBTAINED)
+        for key in KEYS[:4]:
+            self.assertEqual(self.ctl.run("lock", key, "other").returncode, NOT_OBTAINED)
         self.assertEqual(self.ctl.json("resume", "*")["deleted"], 1)
 
     def test_an_override_of_one_partition_shows_its_partition(self):
-        leader = self.node(self.leaders()[1])
-        with leader.connect() as client:
-            client.ask("AUTH", PASSWORD)
-            self.assertEqual(client.ask("LIMIT", "SET", "*", "3"), "OK")
+        leader = self.connections[self.leaders()[1]]
+        self.assertEqual(leader.ask("LIMIT", "SET", "*", "3"), "OK")
         rows = self.ctl.json("limit", "list")["overrides"]
         self.assertEqual([row["partitions"] for row in rows], [[1]])
 
@@ -291,6 +337,7 @@ class Leaders(PartitionedFleet):
                                "--to", row["standbys"][0])
         self.assertEqual((report["from"], report["to"]), (row["leader"], row["standbys"][0]))
         self.assertGreater(report["epoch"], row["epoch"])
+        self.setUp()  # the old leader has closed its connections
         self.lock_all()
 
     def test_3_leaders_that_do_not_answer_are_named(self):
@@ -318,6 +365,20 @@ class Leaders(PartitionedFleet):
         node.start()
         self.await_fleet()
         self.assertEqual(ctl.json("locks")["found"], len(KEYS))
+        self.setUp()
+
+    def test_4_watch_continues_with_the_next_leader(self):
+        row = next(row for row in self.status()["leaders"] if row["standbys"])
+        watch = self.start_watch("key*", "--json", "--count", str(len(KEYS)))
+        self.assertEqual(self.ctl.run("cluster", "failover", "--partition",
+                                      str(row["partition"])).returncode, DONE)
+        self.await_subscriptions()
+        self.setUp()
+        self.lock_all()
+        output, errors = watch.communicate(timeout=20)
+        self.assertEqual({json.loads(line)["key"] for line in output.splitlines()}, set(KEYS))
+        self.assertRegex(errors, rf"partition {row['partition']}: .*may be missed")
+        self.assertEqual(watch.returncode, DONE)
 
 
 class FakeServer:
