@@ -99,6 +99,8 @@ class PartitionedFleet(unittest.TestCase):
         return accepted
 
     def setUp(self):
+        # A node that has handed over starts again as a standby.
+        self.fleet.await_nodes(START_SECONDS_MAX)
         self.connections = {}
         for node in self.fleet.nodes:
             self.connections[node.name] = self.enterContext(node.connect(seconds=20))
