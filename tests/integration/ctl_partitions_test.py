@@ -111,7 +111,7 @@ class PartitionedFleet(unittest.TestCase):
         for i, key in enumerate(KEYS):
             self.assertEqual(1, self.ask_all(
                 ("LOCK", key, f"owner{i % 2}", "PX", "600000", "LABEL", f"label{i % 2}")))
-            time.sleep(0.002)  # so that their events have different times
+            time.sleep(0.01)  # so that their events have different times
 
     def start_watch(self, *words):
         watch = self.ctl.start("watch", *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
