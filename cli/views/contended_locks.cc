@@ -25,6 +25,12 @@ std::int64_t Measure(const LockRow& row, Contention by) {
   return 0;
 }
 
+// Rows that were held equally long keep their order from one look to the next.
+bool IsHeldLonger(const LockRow& one, const LockRow& other) {
+  if (one.oldest_hold_ms != other.oldest_hold_ms) return one.oldest_hold_ms > other.oldest_hold_ms;
+  return one.key < other.key;
+}
+
 // Finds held locks without waiters, those held longest first.
 Result<std::vector<LockRow>> FindHeld(FleetLeaders& leaders, const ContentionQuery& query) {
   LockWalk walk(
@@ -36,7 +42,7 @@ Result<std::vector<LockRow>> FindHeld(FleetLeaders& leaders, const ContentionQue
     if (!page) return page.failure();
     std::erase_if(*page, [](const LockRow& row) { return row.waiter_count > 0; });
     std::ranges::move(*page, std::back_inserter(rows));
-    std::ranges::stable_sort(rows, std::greater(), &LockRow::oldest_hold_ms);
+    std::ranges::sort(rows, IsHeldLonger);
     rows.resize(std::min(rows.size(), query.count));
   }
   return rows;
