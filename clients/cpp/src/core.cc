@@ -6,6 +6,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <cinttypes>
 #include <cstdio>
 #include <random>
 
@@ -37,9 +38,12 @@ Duration Until(Time time) {
 std::string MakeOwner() {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
-  std::random_device random;
+  // std::random_device asks the processor for its features each time, which traps in a virtual
+  // machine: that took a tenth of the time of a lock.
+  std::uint64_t number = 0;
+  if (getentropy(&number, sizeof number) != 0) number = std::random_device{}();
   char part[17] = "";
-  std::snprintf(part, sizeof part, "%08x%08x", random(), random());
+  std::snprintf(part, sizeof part, "%016" PRIx64, number);
   return std::string(host) + ":" + std::to_string(getpid()) + ":" + part;
 }
 

@@ -1,15 +1,17 @@
 #include "resp.h"
 
+#include <algorithm>
 #include <boost/property_tree/json_parser.hpp>
 #include <boost/property_tree/ptree.hpp>
 #include <charconv>
-#include <map>
 #include <sstream>
 
 namespace fairlock::client {
 namespace {
 
 constexpr std::int64_t kBytesMax = std::int64_t{64} << 20;
+// Of the items that a list announces: memory for more is taken as they arrive.
+constexpr std::int64_t kReservedMax = 64;
 
 // Reads from the front of a buffer; every function returns none if the buffer ends too early.
 class Reader {
@@ -82,6 +84,7 @@ class Reader {
   std::optional<Value> List(Value::Kind kind, std::int64_t count) {
     if (count < 0) return Value{};
     Value value{kind, 0, {}, {}};
+    value.items.reserve(static_cast<std::size_t>(std::min(count, kReservedMax)));
     for (std::int64_t i = 0; i < count; ++i) {
       auto item = Read();
       if (!item) return std::nullopt;
@@ -93,19 +96,13 @@ class Reader {
   std::string_view rest_;
 };
 
-std::map<std::string, const Value*> Fields(const Value& map) {
-  std::map<std::string, const Value*> fields;
-  for (std::size_t i = 0; i + 1 < map.items.size(); i += 2) {
-    fields[map.items[i].text] = &map.items[i + 1];
-  }
-  return fields;
-}
-
-// A field that the server did not send is nil.
-const Value& Field(const std::map<std::string, const Value*>& fields, const std::string& name) {
+// A field that the server did not send is nil. There are about ten, too few for an index.
+const Value& Field(const Value& map, std::string_view name) {
   static const Value nil;
-  const auto found = fields.find(name);
-  return found == fields.end() ? nil : *found->second;
+  for (std::size_t i = 0; i + 1 < map.items.size(); i += 2) {
+    if (map.items[i].text == name) return map.items[i + 1];
+  }
+  return nil;
 }
 
 std::optional<Duration> TimeOf(const Value& value) {
@@ -114,14 +111,13 @@ std::optional<Duration> TimeOf(const Value& value) {
 }
 
 Holder ParseHolder(const Value& reply) {
-  const auto fields = Fields(reply);
-  return {.owner = Field(fields, "owner").text,
-          .token = Field(fields, "token").integer,
-          .meta = Field(fields, "meta").Text(),
-          .label = Field(fields, "label").Text(),
-          .held_for = Duration(Field(fields, "held_ms").integer),
-          .ttl = TimeOf(Field(fields, "ttl_ms")),
-          .mode = Field(fields, "mode").text};
+  return {.owner = Field(reply, "owner").text,
+          .token = Field(reply, "token").integer,
+          .meta = Field(reply, "meta").Text(),
+          .label = Field(reply, "label").Text(),
+          .held_for = Duration(Field(reply, "held_ms").integer),
+          .ttl = TimeOf(Field(reply, "ttl_ms")),
+          .mode = Field(reply, "mode").text};
 }
 
 std::string DecodeBase64(std::string_view text) {
@@ -184,17 +180,16 @@ std::optional<Value> TakeValue(std::string& input) {
 }
 
 Explanation ParseExplanation(const Value& reply) {
-  const auto fields = Fields(reply);
-  Explanation explanation{.status = Field(fields, "status").text,
-                          .reason = Field(fields, "reason").text,
-                          .token = Field(fields, "token").Integer(),
-                          .ttl = TimeOf(Field(fields, "ttl_ms")),
-                          .position = Field(fields, "position").Integer(),
-                          .waiters = Field(fields, "waiters").integer,
-                          .eta = TimeOf(Field(fields, "eta_ms")),
+  Explanation explanation{.status = Field(reply, "status").text,
+                          .reason = Field(reply, "reason").text,
+                          .token = Field(reply, "token").Integer(),
+                          .ttl = TimeOf(Field(reply, "ttl_ms")),
+                          .position = Field(reply, "position").Integer(),
+                          .waiters = Field(reply, "waiters").integer,
+                          .eta = TimeOf(Field(reply, "eta_ms")),
                           .holders = {},
-                          .key = Field(fields, "key").text};
-  for (const auto& holder : Field(fields, "holders").items) {
+                          .key = Field(reply, "key").text};
+  for (const auto& holder : Field(reply, "holders").items) {
     explanation.holders.push_back(ParseHolder(holder));
   }
   return explanation;

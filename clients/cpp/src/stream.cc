@@ -13,8 +13,6 @@ using asio::use_awaitable;
 
 namespace {
 
-constexpr std::size_t kReadSize = 16384;
-
 bool IsNumber(const std::string& host) {
   boost::system::error_code error;
   asio::ip::make_address(host, error);
@@ -110,14 +108,13 @@ awaitable<void> Stream::Write(std::string bytes) {
 awaitable<Value> Stream::Read() {
   while (true) {
     if (auto value = TakeValue(in_)) co_return std::move(*value);
-    std::string chunk(kReadSize, '\0');
     std::size_t size = 0;
     if (tls_) {
-      size = co_await tls_->async_read_some(asio::buffer(chunk), use_awaitable);
+      size = co_await tls_->async_read_some(asio::buffer(chunk_), use_awaitable);
     } else {
-      size = co_await plain_.async_read_some(asio::buffer(chunk), use_awaitable);
+      size = co_await plain_.async_read_some(asio::buffer(chunk_), use_awaitable);
     }
-    in_.append(chunk, 0, size);
+    in_.append(chunk_.data(), size);
   }
 }
 

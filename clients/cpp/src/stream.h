@@ -1,6 +1,7 @@
 // A connection to one address: over TCP, with or without TLS, or over a Unix socket.
 #pragma once
 
+#include <array>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
@@ -46,7 +47,8 @@ class Stream {
   Socket plain_;
   std::unique_ptr<boost::asio::ssl::stream<Socket>> tls_;
   bool is_closed_ = false;
-  std::string in_;
+  std::string in_;                 // what has been received and not been read
+  std::array<char, 16384> chunk_;  // of the input
 };
 
 }  // namespace fairlock::client

@@ -34,9 +34,6 @@ _DRIVERS = {
 }
 # {name: the driver, a program that the build puts beside fairlockd}
 _BUILT = {"cpp": "cpp_conformance_driver", "go": "go_conformance_driver"}
-# The driver for C++ compares its library, in which each request passes through the client's own
-# thread, with hiredis in the calling thread.
-_RATIO_MIN = {"cpp": 0.05}
 
 
 def existing():
@@ -53,4 +50,4 @@ def existing():
 
 
 def make(name, command):
-    return Language(name, command, _RATIO_MIN.get(name, Language.ratio_min))
+    return Language(name, command)
