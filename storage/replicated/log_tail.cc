@@ -12,7 +12,7 @@ constexpr std::chrono::milliseconds kPauseAfterDamage{10'000};
 constexpr std::chrono::milliseconds kPauseOfFinish{50};
 // A leader that loads writes a beat several times a second. If it has stopped doing so, another
 // node may lead.
-constexpr int kCompactedMax = 200;
+constexpr int kCompactedMax = 100;
 
 Status OfStop() { return Refused("reading was stopped"); }
 
