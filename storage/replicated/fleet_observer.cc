@@ -244,10 +244,9 @@ std::string FleetObserver::ReadRecords(std::vector<NodeRecord>& nodes) {
 std::string FleetObserver::ReadNodes(FleetView& view) {
   if (std::string failure = ReadRecords(view.nodes); !failure.empty()) return failure;
   view.read_at = options_.now_ms();
-  // Writes the record again if someone has deleted or replaced it.
-  const auto is_own = [this](const NodeRecord& node) {
-    return node.name == state_.written.name && node.run == state_.written.run;
-  };
+  // Writes the record again if someone has deleted or replaced it, or if etcd was restored from a
+  // backup that has an earlier one.
+  const auto is_own = [this](const NodeRecord& node) { return node == state_.written; };
   if (std::ranges::none_of(view.nodes, is_own)) state_.written = {};
   return "";
 }

@@ -190,20 +190,25 @@ void Ledger::CheckToken(const Request& request, Token token, const Key& key, boo
 }
 
 // The waiter had no connection to the leading run between these times. If `is_lost`, it may have
-// lost its place, because it was away for too long or because it left.
-std::vector<std::pair<TimeUs, TimeUs>> Ledger::Absences(const Place& place, TimeUs lease,
+// lost its place, because it was away for too long or because it left. `granted` is the request
+// that got the lock; if it did not wait, it is not among those of the place.
+std::vector<std::pair<TimeUs, TimeUs>> Ledger::Absences(const Place& place, const Request& granted,
                                                         bool& is_lost) {
+  std::vector<const Request*> served;
+  for (const auto& request : place.requests) {
+    if (IsServed(*request)) served.push_back(request.get());
+  }
+  if (!served.empty() && served.back()->number != granted.number) served.push_back(&granted);
   std::vector<std::pair<TimeUs, TimeUs>> absences;
   const Request* before = nullptr;
-  for (const auto& request : place.requests) {
-    if (!IsServed(*request)) continue;
+  for (const Request* const request : served) {
     if (before != nullptr) {
       TimeUs missed_at = request->by.loaded_at;
       for (const ServedBy& lead : leads_) {
         if (lead.partition != request->partition) continue;
         if (lead.loaded_at > before->by.loaded_at) missed_at = std::min(missed_at, lead.loaded_at);
       }
-      const TimeUs grace = std::min(options_.restart_grace, lease);
+      const TimeUs grace = std::min(options_.restart_grace, granted.lease);
       is_lost |= request->by.run == before->by.run || before->decided_at > missed_at ||
                  request->decided_at > missed_at + grace - kSlack;
       for (const TimeUs closed : place.closed) {
@@ -211,7 +216,7 @@ std::vector<std::pair<TimeUs, TimeUs>> Ledger::Absences(const Place& place, Time
       }
       absences.emplace_back(missed_at, request->decided_at);
     }
-    before = request.get();
+    before = request;
   }
   return absences;
 }
@@ -219,7 +224,7 @@ std::vector<std::pair<TimeUs, TimeUs>> Ledger::Absences(const Place& place, Time
 void Ledger::CheckPlace(const Request& request, Token token, Key& key, Owner& owner) {
   if (owner.place.seen_at == 0) return;
   bool is_lost = false;
-  const auto absences = Absences(owner.place, request.lease, is_lost);
+  const auto absences = Absences(owner.place, request, is_lost);
   if (is_lost) return;
   for (const auto& [other, asked] : owner.place.later) {
     for (const Grant& grant : key.grants) {

@@ -105,7 +105,8 @@ class Ledger {
   TimeUs LeaseStart(const Request& request, const Reply& reply) const;
   void CheckToken(const Request& request, Token token, const Key& key, bool is_fresh);
   void CheckPlace(const Request& request, Token token, Key& key, Owner& owner);
-  std::vector<std::pair<TimeUs, TimeUs>> Absences(const Place& place, TimeUs lease, bool& is_lost);
+  std::vector<std::pair<TimeUs, TimeUs>> Absences(const Place& place, const Request& granted,
+                                                  bool& is_lost);
   void TakeUnlock(const Request& request, const Reply& reply, Owner& owner);
   void TakeRenew(const Request& request, const Reply& reply, Key& key, Owner& owner);
   void TakeRead(const Request& request, const Reply& reply, Key& key);

@@ -98,6 +98,9 @@ TEST(NodeRecord, SurvivesItsEncoding) {
   record.leads = true;
   record.leads_since_unix_ms = 1'700'000'000'001;
   record.sentinel_port = 3'249;
+  record.machine = "m1";
+  record.partition = 63;
+  record.epoch = 12;
   const auto decoded = DecodeNode("n\"1", EncodeNode(record));
   ASSERT_TRUE(decoded.ok()) << decoded.status().message();
   EXPECT_EQ(decoded.value(), record);
@@ -230,6 +233,18 @@ TEST(FleetObserver, ARecordThatIsGoneIsWrittenAgain) {
   a.AwaitNodes(1);
   server.Ctl({"del", "/fairlock/t/n/a"});
   EXPECT_TRUE(Becomes([&] { return Find(*client, "a").has_value(); }));
+}
+
+// For example, by a restore of etcd from a backup.
+TEST(FleetObserver, AnEarlierRecordOfTheSameRunIsReplaced) {
+  const etcd::EtcdServer server;
+  const auto client = etcd::ClientOf(server.options());
+  const Node a(server, RecordOf("a", "h1:1"));
+  a.AwaitNodes(1);
+  NodeRecord earlier = *Find(*client, "a");
+  ++earlier.partition;
+  etcd::Set(*client, "/fairlock/t/n/a", EncodeNode(earlier));
+  EXPECT_TRUE(Becomes([&] { return Find(*client, "a")->partition == 0; }));
 }
 
 // While the lease of a node had run out, a second node has taken its name.
