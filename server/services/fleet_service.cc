@@ -138,6 +138,10 @@ void FleetService::Join() {
     return hooks_.refuse("the fleet has " + std::to_string(joined_.as->partitions) +
                          " partitions, so cluster_dialect cannot be plain");
   }
+  {
+    const std::lock_guard lock(mutex_);
+    own_.partition = joined_.as->partition;
+  }
   node_.UsePartition(joined_.as->partition);
   hooks_.join(*joined_.as);
 }
@@ -237,8 +241,7 @@ std::optional<command::PartitionLeader> FleetService::LeaderOf(std::uint32_t par
 }
 
 std::string FleetService::StartFailOver(std::string_view to) {
-  NodeRecord own = Describe();
-  if (joined_.as) own.partition = joined_.as->partition;
+  const NodeRecord own = Describe();
   if (!own.leads) {
     const std::string leader = Report().leader;
     return "this node does not lead; " + (leader.empty() ? "no node does" : leader + " does");

@@ -44,7 +44,7 @@ KINDS = ("planned", "killed")
 KEYS = [f"order:{number}" for number in range(1, 7)]
 START_SECONDS_MAX = 30
 LEADER_SECONDS_MAX = 20
-SYNC_SECONDS_MAX = 120
+SYNC_SECONDS_MAX = 30
 FINDINGS_SHOWN = 20
 
 

@@ -1,6 +1,5 @@
 """The client libraries whose cluster mode is driven, and their running players (player.md)."""
 
-import contextlib
 import dataclasses
 import json
 import os
@@ -9,9 +8,9 @@ import subprocess
 import sys
 
 import stacks
+import worker_process
 
 FOLDER = pathlib.Path(__file__).parent
-STOP_SECONDS_MAX = 20
 
 PYTHON = [sys.executable, "-B"]
 # Built beforehand; if it is not set, the player is built when it is needed.
@@ -83,13 +82,6 @@ class Player:
 
     def stop(self):
         """Returns the exit status, or None if the player had to be killed."""
-        with contextlib.suppress(BrokenPipeError):  # it has ended
-            self.process.stdin.close()
-        try:
-            status = self.process.wait(STOP_SECONDS_MAX)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-            status = None
+        status = worker_process.end(self.process)
         self.process.stdout.close()
         return status

@@ -1,5 +1,6 @@
 """A worker, and the attempts that it makes."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -7,6 +8,19 @@ import threading
 import time
 
 STOP_SECONDS_MAX = 20
+
+
+def end(process):
+    """Closes the input of the process, which then ends by itself; returns its exit status, or None
+    if it had to be killed."""
+    with contextlib.suppress(BrokenPipeError):  # it has ended
+        process.stdin.close()
+    try:
+        return process.wait(STOP_SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return None
 
 
 def microseconds():
@@ -100,13 +114,7 @@ class Worker(Attempts):
     def stop(self):
         """Lets the worker finish its round; returns its exit status, or None if it had to be
         killed."""
-        self.process.stdin.close()
-        try:
-            status = self.process.wait(STOP_SECONDS_MAX)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-            status = None
+        status = end(self.process)
         self.reader.join(STOP_SECONDS_MAX)
         self.process.stdout.close()
         return status

@@ -140,14 +140,13 @@ TEST_F(ClusterCommands, StatusShowsTroubleAndWhatIsUnknown) {
   fleet_.report.has_no_space = true;
   fleet_.report.is_unsure = true;
   client_.Say("HELLO 3");
-  EXPECT_EQ(
-      client_.Say("cluster status"),
-      R"({"fleet" "main" "node" "lock2" "dialect" "plain" "partition" nil "partitions" 0 )"
+  EXPECT_EQ(client_.Say("cluster status"),
+            R"({"fleet" "main" "node" "lock2" "dialect" "plain" "partition" nil "partitions" 0 )"
             R"("role" "standby" "epoch" 0 "leader" nil )"
-      R"("leader_address" nil "leader_since" nil "awaits_acceptance" 1 "unsure" 1 )"
-      R"("age_ms" nil "error" "etcd does not answer" "commits" 0 "commits_us" 0 )"
-      R"("committed_bytes" 0 "quota_bytes" 0 "short_of_quota" 1 "no_space" 1 "nodes" [] )"
-      R"("etcd" []})");
+            R"("leader_address" nil "leader_since" nil "awaits_acceptance" 1 "unsure" 1 )"
+            R"("age_ms" nil "error" "etcd does not answer" "commits" 0 "commits_us" 0 )"
+            R"("committed_bytes" 0 "quota_bytes" 0 "short_of_quota" 1 "no_space" 1 "nodes" [] )"
+            R"("etcd" []})");
 }
 
 TEST_F(ClusterCommands, FailoverBeginsAHandOver) {
