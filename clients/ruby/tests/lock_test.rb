@@ -2,9 +2,6 @@
 
 # Locks, against a real server.
 
-require "logger"
-require "stringio"
-
 require_relative "support"
 
 class LockTest < Case
@@ -147,20 +144,6 @@ class LockTest < Case
       end
       assert_equal "\xFE".b, denied.explanation.holders.first.owner.b
     end
-  end
-
-  # The library packs commands itself only for the gem's own driver, and without a logger.
-  def test_another_driver_and_a_logger_are_used
-    log = StringIO.new
-    driver = Class.new(Redis::Connection::Ruby)
-    [client(driver: driver), client(logger: Logger.new(log))].each do |redis|
-      hold = Fairlock.lock(redis, "\xFF".b, "\u00e9", owner: "me", wait: 1, shared: true).acquire
-      assert_equal 1, ask("CHECK", "\u00e9", hold.token)
-      hold.renew
-      assert hold.release
-      assert_nothing_left "\xFF".b, "\u00e9"
-    end
-    assert_match(/command=MUNLOCK/, log.string)
   end
 
   def test_other_requests_that_end_a_wait

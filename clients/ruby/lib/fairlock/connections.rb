@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "clock"
-require_relative "command"
 require_relative "failures"
 
 module Fairlock
@@ -36,7 +35,7 @@ module Fairlock
     def ask(command)
       connection = take
       sent_at = Fairlock.now
-      reply = send_once(connection._client, command)
+      reply = connection.without_reconnect { connection.call(*command) }
       is_usable = true
       Answer.new(reply, sent_at)
     rescue ::Redis::CommandError => error
@@ -62,7 +61,7 @@ module Fairlock
       @redis.with do |redis|
         raise TypeError, "expected a Redis, got #{redis.class}" if cluster?(redis)
 
-        with_driver(redis.dup)
+        redis.dup
       end
     end
 
@@ -79,28 +78,6 @@ module Fairlock
     def cluster?(redis)
       !redis.is_a?(::Redis) || redis.class.name.end_with?("Cluster") ||
         redis._client.class.name.end_with?("Cluster")
-    end
-
-    # Another driver, such as hiredis, stays.
-    def with_driver(connection)
-      options = connection._client.options
-      options[:driver] = Driver if options[:driver].equal?(::Redis::Connection::Ruby)
-      connection
-    end
-
-    # Calls the gem below its retries and its monitor: no other thread has this connection.
-    def send_once(client, command)
-      return client.with_reconnect(false) { client.call(command.to_a) } if client.logger
-
-      client.connect unless client.connected?
-      socket = client.connection
-      reply = client.io do
-        socket.write(socket.is_a?(Driver) ? command : command.to_a)
-        socket.read
-      end
-      raise reply if reply.is_a?(::Redis::CommandError)
-
-      reply
     end
 
     def take
