@@ -215,6 +215,13 @@ class LockTest < Case
     assert_raises(Redis::CannotConnectError) { Fairlock.lock(redis, "k", wait: 0.5).acquire }
     assert_operator Fairlock.now - begun, :>=, 0.5
   end
+
+  def test_keys_may_have_any_bytes
+    hold = Fairlock.lock(client, "\xFF".b, "\u00e9", owner: "me", wait: 1, shared: true).acquire
+    assert_kind_of Integer, hold.token
+    ask("MUNLOCK", 2, "\xFF".b, "\u00e9", "me")
+    assert_raises(Fairlock::LostHold) { hold.renew }
+  end
 end
 
 class OtherServersTest < Minitest::Test

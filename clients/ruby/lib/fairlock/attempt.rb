@@ -64,7 +64,7 @@ module Fairlock
           pauses.pause
           retry
         end
-        Fairlock.logger&.warn("fairlock: giving up #{@terms.keys.join(', ')}: #{error.message}")
+        Fairlock.logger&.warn("fairlock: giving up #{@terms.names}: #{error.message}")
       end
     end
 

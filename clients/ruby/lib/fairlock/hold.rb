@@ -91,7 +91,7 @@ module Fairlock
       return if !@state.of_this_process? || @state.released?
       return if release || has_failed
 
-      raise LostHold, "#{keys.join(', ')} was lost before it was released"
+      raise LostHold, "#{@state.terms.names} was lost before it was released"
     end
 
     # Takes note of a message on the channel.
@@ -135,7 +135,7 @@ module Fairlock
         begin
           break ask_renewal(@state.lease)
         rescue *Failures::ALL => error
-          Fairlock.logger&.warn("fairlock: renewing #{keys.join(', ')}: #{error.message}")
+          Fairlock.logger&.warn("fairlock: renewing #{@state.terms.names}: #{error.message}")
           pauses.pause(deadline)
         end
       end
@@ -162,7 +162,7 @@ module Fairlock
           pauses.pause
           retry
         end
-        Fairlock.logger&.warn("fairlock: releasing #{keys.join(', ')}: #{error.message}")
+        Fairlock.logger&.warn("fairlock: releasing #{@state.terms.names}: #{error.message}")
         @state.released
         was_held
       end

@@ -79,12 +79,11 @@ module Fairlock
 
     # Raises LostHold unless the lock is certainly held.
     def check
-      names = terms.keys.join(", ")
-      raise LostHold, "#{names} is held by the parent of this process" unless of_this_process?
-      raise LostHold, "#{names} was released" if over?
+      raise LostHold, "#{terms.names} is held by the parent of this process" unless of_this_process?
+      raise LostHold, "#{terms.names} was released" if over?
 
       reason = lost
-      raise LostHold, "#{names} is lost: #{reason}" if reason
+      raise LostHold, "#{terms.names} is lost: #{reason}" if reason
     end
   end
   private_constant :HoldState

@@ -35,6 +35,9 @@ module Fairlock
       refuse_contradictions(shared && limit, session)
     end
 
+    # The keys, for a message. They may have different encodings.
+    def names = @keys.map { |key| key.b.force_encoding(Encoding::UTF_8).scrub }.join(", ")
+
     # LOCK or MLOCK. A wait of nil has no end.
     def lock(owner, wait, channel: nil, explain: false)
       command = about_keys("LOCK") << owner
