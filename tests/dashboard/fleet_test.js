@@ -49,6 +49,8 @@ const pillOf = (page) => page.locator(".pill").innerText();
 test("the leader shows its fleet below the locks", () =>
   usePage(browser, leader, "#/overview", async (page) => {
     await fleetOf(page).waitFor();
+    // A node describes itself once a second, so it takes a moment until all know that it follows.
+    await fleetOf(page).getByText(/^\d+ frames?$/).waitFor();
     const facts = await factsOf(page);
     assert.equal(facts["This node"], "lock1, leader");
     assert.equal(facts.Leader, `lock1 at 127.0.0.1:${leader.port}`);
