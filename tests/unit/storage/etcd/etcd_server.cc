@@ -120,7 +120,12 @@ void EtcdProcess::Kill() {
   pid_ = 0;
 }
 
-void EtcdProcess::Pause() const { kill(pid_, SIGSTOP); }
+// Returns when all its threads have stopped; one of them may run on for a moment after the signal.
+void EtcdProcess::Pause() const {
+  kill(pid_, SIGSTOP);
+  int status = 0;
+  waitpid(pid_, &status, WUNTRACED);
+}
 
 void EtcdProcess::Continue() const { kill(pid_, SIGCONT); }
 
