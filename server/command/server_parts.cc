@@ -72,6 +72,11 @@ ServerParts::ServerParts(CommandTable the_table, const engine::EngineOptions& en
   locks.engine().set_notice_sink(&notifier);
 }
 
+void ServerParts::ServePartition(std::uint32_t partition, std::uint32_t partitions) {
+  routing.Serve(partition, partitions);
+  channels.set_notify_reaches_shards(true);
+}
+
 bool ServerParts::Advance(engine::TimeMs now, std::size_t steps_max) {
   if (newcomers.NextDeadline() <= now) newcomers.CloseDue(now);
   channels.PublishDeferred();

@@ -47,6 +47,10 @@ struct ServerParts {
   ServerParts(const ServerParts&) = delete;
   ServerParts& operator=(const ServerParts&) = delete;
 
+  // Makes this server a node of a fleet whose clients route their requests: it serves the keys of
+  // that partition only. REQUIRES: environment.fleet is set.
+  void ServePartition(std::uint32_t partition, std::uint32_t partitions);
+
   // Expires what is due, but only about `steps_max` timers at a time. Returns true if more is due,
   // so that the next turn should follow at once.
   bool Advance(engine::TimeMs now, std::size_t steps_max);

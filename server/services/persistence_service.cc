@@ -144,7 +144,7 @@ FleetHooks PersistenceService::HooksOfFleet() {
 void PersistenceService::Join(const storage::replicated::Assignment& assignment) {
   if (home_.fleet->dialect() == command::FleetDialect::kPlain) return;
   log_.Info("this node serves partition {} of {}", assignment.partition, assignment.partitions);
-  parts_.routing.Serve(assignment.partition, assignment.partitions);
+  parts_.ServePartition(assignment.partition, assignment.partitions);
   hooks_.joins_cluster();
 }
 

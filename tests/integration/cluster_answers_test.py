@@ -386,6 +386,20 @@ class ClusterAnswers(unittest.TestCase):
             with self.subTest(line):
                 self.assertTrue(ours.ask_typed(line)[1].startswith(b"CROSSSLOT"))
 
+    def test_a_message_of_notify_reaches_the_subscriber_of_a_shard_channel(self):
+        holder, waiter, listener = (self.connect(self.ours[0]) for _ in range(3))
+        holder.ask("LOCK", "b", "holder", "EX", "60")
+        self.assertRegex(waiter.ask("LOCK", "b", "waiter", "NOTIFY", "done"), "^CROSSSLOT NOTIFY")
+        self.assertRegex(waiter.ask("LOCK", "b", "waiter", "NOTIFY", "{b}done"),
+                         "has no subscriber; SSUBSCRIBE to it first")
+        listener.ask("SSUBSCRIBE", "{b}done")
+        self.assertIsNone(waiter.ask("LOCK", "b", "waiter", "NOTIFY", "{b}done"))
+        holder.ask("UNLOCK", "b", "holder")
+        kind, channel, message = listener.reply()
+        self.assertEqual((kind, channel), (b"smessage", b"{b}done"))
+        self.assertRegex(message, b'^{"event":"granted","db":0,"key":"b","owner":"waiter"')
+        self.assertEqual(waiter.ask("UNLOCK", "b", "waiter"), 1)
+
     def test_a_single_server_is_no_cluster(self):
         with Server() as server, self.connect(server) as client:
             self.assertEqual(client.ask("CLUSTER", "SLOTS"),

@@ -24,7 +24,7 @@ void Lock(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   engine::LockRequest request{.key = arguments.Key(call.key), .owner = arguments.Owner("owner")};
   const bool is_explained = ReadLockOptions(call, arguments, request);
-  if (!arguments.Finish(call.reply) || !CheckNotify(call, request)) return;
+  if (!arguments.Finish(call.reply) || !CheckNotify(call, request.key.bytes, request)) return;
   const engine::LockResult result =
       call.server.locks.engine().Lock(request, call.client, call.server.locks.StepAt(call.now));
   AnswerLock(call, {{&request.key, 1}, request.owner, is_explained, request.notify.has_value()},

@@ -42,7 +42,8 @@ void Mlock(Invocation& call) {
   request.keys = keys;
   request.each.owner = arguments.Owner("owner");
   const bool is_explained = ReadLockOptions(call, arguments, request.each);
-  if (!arguments.Finish(call.reply) || !CheckNotify(call, request.each)) return;
+  if (!arguments.Finish(call.reply)) return;
+  if (!CheckNotify(call, keys.front().bytes, request.each)) return;
   const engine::LockResult result =
       call.server.locks.engine().Mlock(request, call.client, call.server.locks.StepAt(call.now));
   AnswerLock(call,

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "server/command/cluster/slots.h"
 #include "server/command/server_parts.h"
 #include "server/command/table/text.h"
 
@@ -10,7 +11,7 @@ namespace fairlock::command {
 
 using protocol::ErrorCode;
 
-bool CheckNotify(Invocation& call, const engine::LockRequest& request) {
+bool CheckNotify(Invocation& call, std::string_view key, const engine::LockRequest& request) {
   if (!request.notify) return true;
   const std::string_view channel = *request.notify;
   std::string problem;
@@ -20,9 +21,15 @@ bool CheckNotify(Invocation& call, const engine::LockRequest& request) {
     problem =
         "channel " + Quoted(channel, 128) +
         " is empty or begins with '__', which is reserved for the server; choose another name";
-  } else if (call.server.channels.CountSubscribers(channel) == 0) {
-    problem = "channel " + Quoted(channel, 128) +
-              " has no subscriber; SUBSCRIBE to it first, on any connection";
+  } else if (call.server.routing.is_on() && SlotOf(channel) != SlotOf(key)) {
+    call.reply.Error(ErrorCode::kCrossSlot, "NOTIFY: channel " + Quoted(channel, 128) +
+                                                " does not have the key's hash slot; use a name "
+                                                "with the key's hash tag, like {order:42}done");
+    return false;
+  } else if (call.server.channels.CountNotified(channel) == 0) {
+    problem = "channel " + Quoted(channel, 128) + " has no subscriber; " +
+              (call.server.routing.is_on() ? "SSUBSCRIBE to it first, or SUBSCRIBE at this node"
+                                           : "SUBSCRIBE to it first, on any connection");
   } else {
     return true;
   }

@@ -132,20 +132,31 @@ std::size_t Channels::Publish(std::string_view channel, std::string_view message
 }
 
 std::size_t Channels::PublishToShard(std::string_view channel, std::string_view message) {
-  const Names& shard = NamesOf(ChannelKind::kShard);
-  const auto found = shard.find(channel);
-  if (found == shard.end()) return 0;
+  const Channel* const found = Find(ChannelKind::kShard, channel);
+  if (found == nullptr) return 0;
   Encoding encoding{"smessage", nullptr, channel, message};
-  return Deliver(found->second, encoding);
+  return Deliver(*found, encoding);
 }
 
-std::size_t Channels::PublishByName(std::string_view channel, std::string_view message,
-                                    const DeliveredGrant& grant) {
-  const Names& exact = NamesOf(ChannelKind::kExact);
-  const auto found = exact.find(channel);
-  if (found == exact.end()) return 0;
+std::size_t Channels::PublishByName(std::string_view channel, std::string_view message) {
+  const Channel* const found = Find(ChannelKind::kExact, channel);
+  if (found == nullptr) return 0;
   Encoding encoding{"message", nullptr, channel, message};
-  return Deliver(found->second, encoding, grant);
+  return Deliver(*found, encoding);
+}
+
+void Channels::Notify(std::string_view channel, std::string_view message,
+                      const DeliveredGrant& grant) {
+  const bool is_shared = CountNotified(channel) > 1;
+  if (const Channel* const found = Find(ChannelKind::kExact, channel)) {
+    Encoding encoding{"message", nullptr, channel, message};
+    DeliverGrant(*found, encoding, grant, is_shared);
+  }
+  if (!notify_reaches_shards_) return;
+  if (const Channel* const found = Find(ChannelKind::kShard, channel)) {
+    Encoding encoding{"smessage", nullptr, channel, message};
+    DeliverGrant(*found, encoding, grant, is_shared);
+  }
 }
 
 std::size_t Channels::PublishByPattern(std::string_view channel, std::string_view message) {
@@ -192,9 +203,19 @@ void Channels::CloseCostliest() {
   if (costliest != nullptr) costliest->transport.CloseNow();
 }
 
-std::size_t Channels::Deliver(const Channel& channel, Encoding& encoding,
-                              const DeliveredGrant& grant) {
-  const bool is_shared = channel.subscribers.size() > 1;
+const Channel* Channels::Find(ChannelKind kind, std::string_view name) const {
+  const Names& names = NamesOf(kind);
+  const auto found = names.find(name);
+  return found == names.end() ? nullptr : &found->second;
+}
+
+std::size_t Channels::Deliver(const Channel& channel, Encoding& encoding) {
+  for (Client* client : channel.subscribers) client->Push(encoding.For(client->profile.version));
+  return channel.subscribers.size();
+}
+
+void Channels::DeliverGrant(const Channel& channel, Encoding& encoding, const DeliveredGrant& grant,
+                            bool is_shared) {
   for (Client* client : channel.subscribers) {
     const bool is_written = client->Push(encoding.For(client->profile.version));
     if (grant.token == 0) continue;
@@ -204,12 +225,16 @@ std::size_t Channels::Deliver(const Channel& channel, Encoding& encoding,
       client->grants.AddLostDelivery(grant, is_shared);
     }
   }
-  return channel.subscribers.size();
 }
 
-void Channels::PublishLater(std::string_view channel, std::string_view message,
-                            const DeliveredGrant& grant) {
-  waiting_.push_back({channel.size(), message.size(), grant});
+void Channels::PublishLater(std::string_view channel, std::string_view message) {
+  waiting_.push_back({channel.size(), message.size(), {}});
+  waiting_bytes_.append(channel).append(message);
+}
+
+void Channels::NotifyLater(std::string_view channel, std::string_view message,
+                           const DeliveredGrant& grant) {
+  waiting_.push_back({channel.size(), message.size(), grant, ChannelKind::kExact, true});
   waiting_bytes_.append(channel).append(message);
 }
 
@@ -224,14 +249,18 @@ void Channels::PublishWaiting(std::vector<DeliveredGrant>& undelivered) {
     const std::string_view bytes = std::string_view(waiting_bytes_).substr(begin);
     const std::size_t size = waiting.channel_bytes + waiting.message_bytes;
     const std::string_view channel = bytes.substr(0, waiting.channel_bytes);
-    if (waiting.grant.token != 0 && CountSubscribers(channel) == 0) {
+    if (waiting.grant.token != 0 && CountNotified(channel) == 0) {
       undelivered.push_back(waiting.grant);
     }
     const std::string_view message = bytes.substr(waiting.channel_bytes, waiting.message_bytes);
     if (waiting.kind == ChannelKind::kShard) {
       PublishToShard(channel, message);
     } else {
-      PublishByName(channel, message, waiting.grant);
+      if (waiting.is_of_notify) {
+        Notify(channel, message, waiting.grant);
+      } else {
+        PublishByName(channel, message);
+      }
       PublishOrDefer(channel, message);
     }
     begin += size;
@@ -269,9 +298,13 @@ bool Channels::MayHaveListener(std::string_view channel) {
 }
 
 std::size_t Channels::CountSubscribers(std::string_view channel, ChannelKind kind) const {
-  const Names& names = NamesOf(kind);
-  const auto found = names.find(channel);
-  return found == names.end() ? 0 : found->second.subscribers.size();
+  const Channel* const found = Find(kind, channel);
+  return found == nullptr ? 0 : found->subscribers.size();
+}
+
+std::size_t Channels::CountNotified(std::string_view channel) const {
+  return CountSubscribers(channel) +
+         (notify_reaches_shards_ ? CountSubscribers(channel, ChannelKind::kShard) : 0);
 }
 
 void Channels::VisitNames(ChannelKind kind,

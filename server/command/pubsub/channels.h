@@ -79,11 +79,12 @@ class Channels {
   // Publishes on a shard channel, to the subscribers of that name.
   std::size_t PublishToShard(std::string_view channel, std::string_view message);
   // Publishes the message when PublishWaiting is called, i.e. after the replies to the requests
-  // that caused it. Copies both arguments. A message about a grant delivers that grant to every
-  // client that is subscribed to the channel by name.
-  void PublishLater(std::string_view channel, std::string_view message,
-                    const DeliveredGrant& grant = {});
+  // that caused it. Copies both arguments.
+  void PublishLater(std::string_view channel, std::string_view message);
   void PublishToShardLater(std::string_view channel, std::string_view message);
+  // The same for a message of NOTIFY, which the subscribers of the shard channel receive too if
+  // notify_reaches_shards() is set. A message about a grant delivers it to each of them.
+  void NotifyLater(std::string_view channel, std::string_view message, const DeliveredGrant& grant);
   bool has_waiting() const { return !waiting_.empty(); }
   // Publishes them, and adds the grants whose messages had no receiver to `undelivered`.
   void PublishWaiting(std::vector<DeliveredGrant>& undelivered);
@@ -99,6 +100,8 @@ class Channels {
   // Does not count clients that are subscribed by a pattern. REQUIRES: not kPattern.
   std::size_t CountSubscribers(std::string_view channel,
                                ChannelKind kind = ChannelKind::kExact) const;
+  // How many clients receive the messages of NOTIFY on that channel by its name.
+  std::size_t CountNotified(std::string_view channel) const;
   // Stops when `visit` returns false.
   void VisitNames(ChannelKind kind, const std::function<bool(std::string_view name)>& visit) const;
   // How many names of that kind have subscribers.
@@ -114,6 +117,11 @@ class Channels {
   // patterns that literally begin with kLockChannelPrefix do, so that `*` receives the same
   // messages as from Redis.
   void set_lock_events_to_all_patterns(bool reaches) { lock_events_to_all_patterns_ = reaches; }
+
+  // Whether NOTIFY reaches the subscribers of shard channels: in a fleet of several partitions,
+  // most clients of a cluster find the leader of a channel's slot only with SSUBSCRIBE.
+  bool notify_reaches_shards() const { return notify_reaches_shards_; }
+  void set_notify_reaches_shards(bool reaches) { notify_reaches_shards_ = reaches; }
 
   // The limit on the total number of subscriptions of each client, of every kind.
   std::size_t subscriptions_max() const { return subscriptions_max_; }
@@ -132,6 +140,7 @@ class Channels {
     std::size_t message_bytes;
     DeliveredGrant grant;
     ChannelKind kind = ChannelKind::kExact;
+    bool is_of_notify = false;
   };
   struct DeferredMessage {
     std::string channel;
@@ -147,14 +156,16 @@ class Channels {
   // false. Charges the meter for the bytes compared.
   void VisitPatternsOf(std::string_view channel,
                        const std::function<bool(const Channel& pattern)>& visit);
-  std::size_t PublishByName(std::string_view channel, std::string_view message,
-                            const DeliveredGrant& grant = {});
+  std::size_t PublishByName(std::string_view channel, std::string_view message);
+  void Notify(std::string_view channel, std::string_view message, const DeliveredGrant& grant);
   std::size_t PublishByPattern(std::string_view channel, std::string_view message);
   bool IsTurnSpent() const { return matched_in_turn_ >= kMatchingPerTurn || has_deferred(); }
   void PublishOrDefer(std::string_view channel, std::string_view message);
   void CloseCostliest();
-  static std::size_t Deliver(const Channel& channel, Encoding& encoding,
-                             const DeliveredGrant& grant = {});
+  const Channel* Find(ChannelKind kind, std::string_view name) const;
+  static std::size_t Deliver(const Channel& channel, Encoding& encoding);
+  static void DeliverGrant(const Channel& channel, Encoding& encoding, const DeliveredGrant& grant,
+                           bool is_shared);
 
   MatchingMeter& meter_;
   std::array<Names, kChannelKinds> names_;
@@ -167,6 +178,7 @@ class Channels {
   std::vector<ChannelObserver*> observers_;
   std::size_t subscriptions_max_ = 10'000;
   bool lock_events_to_all_patterns_ = false;
+  bool notify_reaches_shards_ = false;
 };
 
 }  // namespace fairlock::command

@@ -57,8 +57,8 @@ void Notifier::Take(const engine::Notice& notice) {
                      .reason = is_lost ? EventName(*notice.loss) : OutcomeReason(notice.outcome),
                      .keys = notice.keys});
   const bool is_grant = !is_lost && notice.outcome == ResolutionKind::kGranted;
-  channels_.PublishLater(notice.channel, message_,
-                         {notice.key_hash, is_grant ? notice.token : engine::Token{0}});
+  channels_.NotifyLater(notice.channel, message_,
+                        {notice.key_hash, is_grant ? notice.token : engine::Token{0}});
 }
 
 void Notifier::NoticeFirstSubscriber(std::string_view name, ChannelKind kind) {
@@ -70,22 +70,26 @@ void Notifier::NoticeLastSubscriberGone(std::string_view name, ChannelKind kind)
 }
 
 void Notifier::NoteChange(std::string_view name, ChannelKind kind) {
-  if (kind != ChannelKind::kExact || !locks_.engine().KnowsChannel(name)) return;
+  const bool counts = kind == ChannelKind::kExact ||
+                      (kind == ChannelKind::kShard && channels_.notify_reaches_shards());
+  if (!counts || !locks_.engine().KnowsChannel(name)) return;
   changed_.emplace_back(name);
 }
 
 void Notifier::FollowRestore(engine::TimeMs now) {
-  channels_.VisitNames(ChannelKind::kExact, [this](std::string_view name) {
-    NoteChange(name, ChannelKind::kExact);
-    return true;
-  });
+  for (const ChannelKind kind : {ChannelKind::kExact, ChannelKind::kShard}) {
+    channels_.VisitNames(kind, [this, kind](std::string_view name) {
+      NoteChange(name, kind);
+      return true;
+    });
+  }
   FollowSubscribers(now);
 }
 
 void Notifier::FollowSubscribers(engine::TimeMs now) {
   if (changed_.empty()) return;
   for (const std::string& name : std::exchange(changed_, {})) {
-    if (channels_.CountSubscribers(name) > 0) {
+    if (channels_.CountNotified(name) > 0) {
       locks_.engine().OpenChannel(name, locks_.StepAt(now));
     } else {
       locks_.engine().CloseChannel(name, locks_.StepAt(now));

@@ -15,8 +15,8 @@ class Clock;
 class Locks;
 
 // Makes messages from the engine's notices, and tells the engine which of its channels have a
-// subscriber. Only SUBSCRIBE counts, because a client that listens by a pattern is not waiting for
-// one particular lock. Loop-confined.
+// subscriber. A client that listens by a pattern does not count, because it is not waiting for one
+// particular lock. Loop-confined.
 class Notifier final : public engine::NoticeSink, public ChannelObserver {
  public:
   Notifier(Locks& locks, Channels& channels, const Clock& clock);

@@ -165,7 +165,7 @@ void Run::TakeView() {
   }
   if (partition_ || !membership_->assignment()) return;
   const storage::replicated::Assignment& assignment = *membership_->assignment();
-  parts_.routing.Serve(assignment.partition, assignment.partitions);
+  parts_.ServePartition(assignment.partition, assignment.partitions);
   Tell("serves partition " + std::to_string(assignment.partition));
   Serve(assignment.partition);
 }

@@ -54,7 +54,7 @@ class KeyRoutingTest : public testing::Test {
         NodeOf("b2", 2, FleetRole::kStandby),
     };
     server_.parts().environment.fleet = &fleet_;
-    server_.parts().routing.Serve(0, kPartitions);
+    server_.parts().ServePartition(0, kPartitions);
   }
 
   void StandBy() {
@@ -120,7 +120,7 @@ TEST_F(KeyRoutingTest, AStandbyNamesTheLeaderOfItsPartition) {
 TEST_F(KeyRoutingTest, TheHistoryOfAllKeysIsThatOfTheNode) {
   fleet_.report.nodes[0].role = FleetRole::kStandby;
   fleet_.report.nodes[2].role = FleetRole::kLeader;
-  server_.parts().routing.Serve(2, kPartitions);
+  server_.parts().ServePartition(2, kPartitions);
   ASSERT_EQ(PartitionOf(SlotOf("*"), kPartitions), 0U);
   EXPECT_EQ(client_.Say("GET *"), MovedTo("*", "b0.example:3247"));
   EXPECT_THAT(client_.Say("HISTORY *"), HasSubstr("events"));
@@ -142,6 +142,44 @@ TEST_F(KeyRoutingTest, TheKeysOfARequestShareASlot) {
   EXPECT_EQ(client_.Say("SSUBSCRIBE a b"), kCrossSlot);
   const std::string tag = "{" + KeyOf(0) + "}";
   EXPECT_THAT(client_.Say("MLOCK 2 x" + tag + " y" + tag + " w"), testing::MatchesRegex("[0-9]+"));
+}
+
+TEST_F(KeyRoutingTest, AChannelOfNotifyHasTheSlotOfTheKey) {
+  const std::string own = KeyOf(0);
+  const std::string channel = "{" + own + "}done";
+  TestClient& waiter = server_.Connect();
+  client_.Say("LOCK " + own + " w");
+  EXPECT_THAT(waiter.Say("LOCK " + own + " x NOTIFY done"),
+              StartsWith("-CROSSSLOT NOTIFY: channel 'done' does not have the key's hash slot"));
+  EXPECT_THAT(waiter.Say("MLOCK 1 " + own + " x NOTIFY done"), StartsWith("-CROSSSLOT NOTIFY:"));
+  EXPECT_THAT(waiter.Say("LOCK " + own + " x NOTIFY " + channel), HasSubstr("has no subscriber"));
+  TestClient& listener = server_.Connect();
+  listener.Say("SSUBSCRIBE " + channel);
+  EXPECT_EQ(waiter.Say("LOCK " + own + " x NOTIFY " + channel), "nil");
+  client_.Say("UNLOCK " + own + " w");
+  EXPECT_THAT(listener.Hear(), testing::AllOf(StartsWith("[\"smessage\" \"" + channel + "\""),
+                                              HasSubstr("granted")));
+}
+
+TEST_F(KeyRoutingTest, SubscribersOfBothKindsKeepAPlace) {
+  const std::string own = KeyOf(0);
+  const std::string channel = "{" + own + "}done";
+  TestClient& waiter = server_.Connect();
+  TestClient& exact = server_.Connect();
+  TestClient& shard = server_.Connect();
+  client_.Say("LOCK " + own + " w EX 600");
+  exact.Say("SUBSCRIBE " + channel);
+  shard.Say("SSUBSCRIBE " + channel);
+  EXPECT_EQ(waiter.Say("LOCK " + own + " x NOTIFY " + channel), "nil");
+  exact.Close();
+  EXPECT_THAT(client_.Say("QUEUE " + own), HasSubstr("\"connected\" 1"));
+  shard.Say("SUNSUBSCRIBE " + channel);
+  EXPECT_THAT(client_.Say("QUEUE " + own), HasSubstr("\"connected\" 0"));
+  shard.Say("SSUBSCRIBE " + channel);
+  EXPECT_THAT(client_.Say("QUEUE " + own), HasSubstr("\"connected\" 1"));
+  client_.Say("UNLOCK " + own + " w");
+  EXPECT_THAT(shard.Hear(), HasSubstr("granted"));
+  EXPECT_THAT(client_.Say("LOCKINFO " + own), HasSubstr("\"x\""));
 }
 
 TEST_F(KeyRoutingTest, AScriptUsesOnlyTheSlotOfItsKeys) {
