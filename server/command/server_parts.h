@@ -25,6 +25,7 @@
 #include "server/command/locks/locks.h"
 #include "server/command/pubsub/channels.h"
 #include "server/command/pubsub/event_publisher.h"
+#include "server/command/pubsub/held_messages.h"
 #include "server/command/pubsub/monitors.h"
 #include "server/command/pubsub/notifier.h"
 #include "server/command/scripting/scripts.h"
@@ -71,6 +72,7 @@ struct ServerParts {
   GrantsInFlight grants;
   ClientRegistry clients;
   Channels channels;
+  HeldMessages messages;
   EventPublisher event_publisher;
   Notifier notifier;
   Monitors monitors;

@@ -35,7 +35,7 @@ void EffectDelivery::DeliverOnce(engine::TimeMs now) {
     replies_.Resolve(*static_cast<Client*>(resolution.to), resolution, now);
   }
   effects.resolutions.clear();
-  if (channels_.has_waiting() && !is_executing_) channels_.PublishWaiting(undelivered_);
+  if (!messages_.is_empty() && !is_executing_) messages_.Send(undelivered_);
 }
 
 }  // namespace fairlock::command

@@ -5,7 +5,7 @@
 
 #include "server/command/delivery/awaited_replies.h"
 #include "server/command/locks/locks.h"
-#include "server/command/pubsub/channels.h"
+#include "server/command/pubsub/held_messages.h"
 #include "server/command/pubsub/notifier.h"
 #include "server/engine/api/types.h"
 
@@ -15,8 +15,8 @@ namespace fairlock::command {
 // Loop-confined.
 class EffectDelivery {
  public:
-  EffectDelivery(Locks& locks, Channels& channels, Notifier& notifier, AwaitedReplies& replies)
-      : locks_(locks), channels_(channels), notifier_(notifier), replies_(replies) {}
+  EffectDelivery(Locks& locks, HeldMessages& messages, Notifier& notifier, AwaitedReplies& replies)
+      : locks_(locks), messages_(messages), notifier_(notifier), replies_(replies) {}
 
   // Between BeginStep and EndStep, handlers act as one step, as EXEC and scripts require: no
   // request waits, no grant made in the step is undone, and hand-overs, replies to other clients
@@ -29,7 +29,7 @@ class EffectDelivery {
   void set_executing(bool is_executing) { is_executing_ = is_executing; }
   // Whether the request just executed has caused anything to deliver.
   bool has_effects() const {
-    return !locks_.effects().resolutions.empty() || channels_.has_waiting() ||
+    return !locks_.effects().resolutions.empty() || !messages_.is_empty() ||
            notifier_.has_changes();
   }
   // Does nothing inside a step.
@@ -39,7 +39,7 @@ class EffectDelivery {
   void DeliverOnce(engine::TimeMs now);
 
   Locks& locks_;
-  Channels& channels_;
+  HeldMessages& messages_;
   Notifier& notifier_;
   AwaitedReplies& replies_;
   std::vector<DeliveredGrant> undelivered_;  // scratch space for Deliver

@@ -175,7 +175,7 @@ void Publish(Invocation& call) {
     // Publishes after the client's replies, so that a message to the client itself does not come
     // between them.
     receivers = channels.CountReceivers(channel);
-    channels.PublishLater(channel, call.arguments[2]);
+    call.server.messages.Publish(channel, call.arguments[2]);
   } else {
     receivers = channels.Publish(channel, call.arguments[2]);
   }
@@ -189,7 +189,7 @@ void SPublish(Invocation& call) {
   std::size_t receivers = 0;
   if (call.server.delivery.is_in_step()) {
     receivers = channels.CountSubscribers(channel, ChannelKind::kShard);
-    channels.PublishToShardLater(channel, call.arguments[2]);
+    call.server.messages.PublishToShard(channel, call.arguments[2]);
   } else {
     receivers = channels.PublishToShard(channel, call.arguments[2]);
   }

@@ -145,18 +145,26 @@ std::size_t Channels::PublishByName(std::string_view channel, std::string_view m
   return Deliver(*found, encoding);
 }
 
-void Channels::Notify(std::string_view channel, std::string_view message,
+void Channels::PublishFromServer(std::string_view channel, std::string_view message) {
+  PublishByName(channel, message);
+  PublishOrDefer(channel, message);
+}
+
+bool Channels::Notify(std::string_view channel, std::string_view message,
                       const DeliveredGrant& grant) {
-  const bool is_shared = CountNotified(channel) > 1;
-  if (const Channel* const found = Find(ChannelKind::kExact, channel)) {
+  const std::size_t receivers = CountNotified(channel);
+  if (const Channel* const exact = Find(ChannelKind::kExact, channel)) {
     Encoding encoding{"message", nullptr, channel, message};
-    DeliverGrant(*found, encoding, grant, is_shared);
+    DeliverGrant(*exact, encoding, grant, receivers > 1);
   }
-  if (!notify_reaches_shards_) return;
-  if (const Channel* const found = Find(ChannelKind::kShard, channel)) {
+  const Channel* const shard =
+      notify_reaches_shards_ ? Find(ChannelKind::kShard, channel) : nullptr;
+  if (shard != nullptr) {
     Encoding encoding{"smessage", nullptr, channel, message};
-    DeliverGrant(*found, encoding, grant, is_shared);
+    DeliverGrant(*shard, encoding, grant, receivers > 1);
   }
+  PublishOrDefer(channel, message);
+  return receivers > 0;
 }
 
 std::size_t Channels::PublishByPattern(std::string_view channel, std::string_view message) {
@@ -227,54 +235,6 @@ void Channels::DeliverGrant(const Channel& channel, Encoding& encoding, const De
   }
 }
 
-void Channels::PublishLater(std::string_view channel, std::string_view message) {
-  waiting_.push_back({channel.size(), message.size(), {}});
-  waiting_bytes_.append(channel).append(message);
-}
-
-void Channels::NotifyLater(std::string_view channel, std::string_view message,
-                           const DeliveredGrant& grant) {
-  waiting_.push_back({channel.size(), message.size(), grant, ChannelKind::kExact, true});
-  waiting_bytes_.append(channel).append(message);
-}
-
-void Channels::PublishToShardLater(std::string_view channel, std::string_view message) {
-  waiting_.push_back({channel.size(), message.size(), {}, ChannelKind::kShard});
-  waiting_bytes_.append(channel).append(message);
-}
-
-void Channels::PublishWaiting(std::vector<DeliveredGrant>& undelivered) {
-  std::size_t begin = 0;
-  for (const WaitingMessage& waiting : waiting_) {
-    const std::string_view bytes = std::string_view(waiting_bytes_).substr(begin);
-    const std::size_t size = waiting.channel_bytes + waiting.message_bytes;
-    const std::string_view channel = bytes.substr(0, waiting.channel_bytes);
-    if (waiting.grant.token != 0 && CountNotified(channel) == 0) {
-      undelivered.push_back(waiting.grant);
-    }
-    const std::string_view message = bytes.substr(waiting.channel_bytes, waiting.message_bytes);
-    if (waiting.kind == ChannelKind::kShard) {
-      PublishToShard(channel, message);
-    } else {
-      if (waiting.is_of_notify) {
-        Notify(channel, message, waiting.grant);
-      } else {
-        PublishByName(channel, message);
-      }
-      PublishOrDefer(channel, message);
-    }
-    begin += size;
-  }
-  waiting_.clear();
-  // The memory that is retained after a turn. If a step with many events needed more, it is freed.
-  constexpr std::size_t kBytesKept = 64 * 1024;
-  if (waiting_bytes_.capacity() > kBytesKept) {
-    std::string().swap(waiting_bytes_);
-    waiting_ = {};
-  }
-  waiting_bytes_.clear();
-}
-
 std::size_t Channels::CountReceivers(std::string_view channel) {
   std::size_t receivers = CountSubscribers(channel);
   VisitPatternsOf(channel, [&](const Channel& pattern) {
@@ -284,11 +244,10 @@ std::size_t Channels::CountReceivers(std::string_view channel) {
   return receivers;
 }
 
-bool Channels::MayHaveListener(std::string_view channel) {
+bool Channels::MayHaveListener(std::string_view channel, std::size_t held_bytes) {
   if (NamesOf(ChannelKind::kExact).contains(channel)) return true;
   if (patterns_.empty()) return false;
-  const std::size_t unmatched_bytes = deferred_bytes_ + waiting_bytes_.size();
-  if (IsTurnSpent() && unmatched_bytes < kDeferredBytesMax) return true;
+  if (IsTurnSpent() && deferred_bytes_ + held_bytes < kDeferredBytesMax) return true;
   bool is_any = false;
   VisitPatternsOf(channel, [&](const Channel& /*pattern*/) {
     is_any = true;

@@ -78,16 +78,11 @@ class Channels {
   std::size_t Publish(std::string_view channel, std::string_view message);
   // Publishes on a shard channel, to the subscribers of that name.
   std::size_t PublishToShard(std::string_view channel, std::string_view message);
-  // Publishes the message when PublishWaiting is called, i.e. after the replies to the requests
-  // that caused it. Copies both arguments.
-  void PublishLater(std::string_view channel, std::string_view message);
-  void PublishToShardLater(std::string_view channel, std::string_view message);
-  // The same for a message of NOTIFY, which the subscribers of the shard channel receive too if
-  // notify_reaches_shards() is set. A message about a grant delivers it to each of them.
-  void NotifyLater(std::string_view channel, std::string_view message, const DeliveredGrant& grant);
-  bool has_waiting() const { return !waiting_.empty(); }
-  // Publishes them, and adds the grants whose messages had no receiver to `undelivered`.
-  void PublishWaiting(std::vector<DeliveredGrant>& undelivered);
+  // Publishes a message for which nobody waits to learn the number of its receivers.
+  void PublishFromServer(std::string_view channel, std::string_view message);
+  // Publishes a message of NOTIFY. If it is about a grant, it delivers that grant to every client
+  // that counts for NOTIFY. Returns false if there is none.
+  bool Notify(std::string_view channel, std::string_view message, const DeliveredGrant& grant);
   // Must be called when a turn begins: matches as many deferred messages as fit into the turn.
   void PublishDeferred();
   bool has_deferred() const { return !deferred_.empty(); }
@@ -95,12 +90,13 @@ class Channels {
   // Returns how many subscriptions would receive a message on that channel.
   std::size_t CountReceivers(std::string_view channel);
   // Whether a message that the server publishes on that channel would have a receiver. Also returns
-  // true if finding out would take too long in this turn.
-  bool MayHaveListener(std::string_view channel);
+  // true if finding out would take too long in this turn, and less than kDeferredBytesMax, of which
+  // `held_bytes` are not published yet, would have to be deferred.
+  bool MayHaveListener(std::string_view channel, std::size_t held_bytes);
   // Does not count clients that are subscribed by a pattern. REQUIRES: not kPattern.
   std::size_t CountSubscribers(std::string_view channel,
                                ChannelKind kind = ChannelKind::kExact) const;
-  // How many clients receive the messages of NOTIFY on that channel by its name.
+  // How many clients count for NOTIFY on that channel: those that are subscribed to it by name.
   std::size_t CountNotified(std::string_view channel) const;
   // Stops when `visit` returns false.
   void VisitNames(ChannelKind kind, const std::function<bool(std::string_view name)>& visit) const;
@@ -118,9 +114,8 @@ class Channels {
   // messages as from Redis.
   void set_lock_events_to_all_patterns(bool reaches) { lock_events_to_all_patterns_ = reaches; }
 
-  // Whether NOTIFY reaches the subscribers of shard channels: in a fleet of several partitions,
-  // most clients of a cluster find the leader of a channel's slot only with SSUBSCRIBE.
-  bool notify_reaches_shards() const { return notify_reaches_shards_; }
+  // Lets NOTIFY reach the subscribers of shard channels too: in a fleet of several partitions, most
+  // clients of a cluster find the leader of a channel's slot only with SSUBSCRIBE.
   void set_notify_reaches_shards(bool reaches) { notify_reaches_shards_ = reaches; }
 
   // The limit on the total number of subscriptions of each client, of every kind.
@@ -134,14 +129,6 @@ class Channels {
     std::size_t operator()(std::string_view name) const;
   };
   using Names = std::unordered_map<std::string, Channel, NameHash, std::equal_to<>>;
-  // The bytes are in waiting_bytes_: the channel's, followed by the message's.
-  struct WaitingMessage {
-    std::size_t channel_bytes;
-    std::size_t message_bytes;
-    DeliveredGrant grant;
-    ChannelKind kind = ChannelKind::kExact;
-    bool is_of_notify = false;
-  };
   struct DeferredMessage {
     std::string channel;
     std::string message;
@@ -157,7 +144,6 @@ class Channels {
   void VisitPatternsOf(std::string_view channel,
                        const std::function<bool(const Channel& pattern)>& visit);
   std::size_t PublishByName(std::string_view channel, std::string_view message);
-  void Notify(std::string_view channel, std::string_view message, const DeliveredGrant& grant);
   std::size_t PublishByPattern(std::string_view channel, std::string_view message);
   bool IsTurnSpent() const { return matched_in_turn_ >= kMatchingPerTurn || has_deferred(); }
   void PublishOrDefer(std::string_view channel, std::string_view message);
@@ -173,8 +159,6 @@ class Channels {
   std::deque<DeferredMessage> deferred_;
   std::size_t deferred_bytes_ = 0;
   std::uint64_t matched_in_turn_ = 0;
-  std::vector<WaitingMessage> waiting_;
-  std::string waiting_bytes_;
   std::vector<ChannelObserver*> observers_;
   std::size_t subscriptions_max_ = 10'000;
   bool lock_events_to_all_patterns_ = false;

@@ -46,8 +46,9 @@ KeyEvent KeyEventOf(const engine::Event& event) {
 
 }  // namespace
 
-EventPublisher::EventPublisher(Locks& locks, Channels& channels, const Clock& clock)
-    : locks_(locks), channels_(channels), clock_(clock) {
+EventPublisher::EventPublisher(Locks& locks, Channels& channels, HeldMessages& messages,
+                               const Clock& clock)
+    : locks_(locks), channels_(channels), messages_(messages), clock_(clock) {
   channels.AddObserver(*this);
 }
 
@@ -93,7 +94,7 @@ void EventPublisher::Take(const engine::Event& event) {
 
 void EventPublisher::PublishLockEvent(const engine::Event& event) {
   const std::string& channel = NameChannel(kLock, event.key.db, event.key.bytes);
-  if (!channels_.MayHaveListener(channel)) return;
+  if (!HasListener(channel)) return;
   message_.clear();
   AppendLockMessage(message_, {.event = EventName(event.kind),
                                .key = event.key,
@@ -103,18 +104,18 @@ void EventPublisher::PublishLockEvent(const engine::Event& event) {
                                .waited_ms = event.waited_ms,
                                .held_ms = event.held_ms,
                                .reason = EventReason(event.kind, event.reason)});
-  channels_.PublishLater(channel, message_);
+  messages_.Publish(channel, message_);
 }
 
 void EventPublisher::PublishKeyEvent(const engine::KeyName& key, std::string_view word,
                                      KeyEventClasses classes) {
   if ((classes & kToKeySpace) != 0 && listeners_[kKeySpace] > 0) {
     const std::string& channel = NameChannel(kKeySpace, key.db, key.bytes);
-    if (channels_.MayHaveListener(channel)) channels_.PublishLater(channel, word);
+    if (HasListener(channel)) messages_.Publish(channel, word);
   }
   if ((classes & kToKeyEvent) != 0 && listeners_[kKeyEvent] > 0) {
     const std::string& channel = NameChannel(kKeyEvent, key.db, word);
-    if (channels_.MayHaveListener(channel)) channels_.PublishLater(channel, key.bytes);
+    if (HasListener(channel)) messages_.Publish(channel, key.bytes);
   }
 }
 

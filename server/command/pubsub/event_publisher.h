@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "server/command/pubsub/channels.h"
+#include "server/command/pubsub/held_messages.h"
 #include "server/command/pubsub/key_events.h"
 #include "server/engine/api/event.h"
 
@@ -22,7 +23,7 @@ class Locks;
 // only for a channel that has a listener. Loop-confined.
 class EventPublisher final : public engine::EventSink, public ChannelObserver {
  public:
-  EventPublisher(Locks& locks, Channels& channels, const Clock& clock);
+  EventPublisher(Locks& locks, Channels& channels, HeldMessages& messages, const Clock& clock);
 
   void Take(const engine::Event& event) override;
   void NoticeFirstSubscriber(std::string_view name, ChannelKind kind) override;
@@ -43,10 +44,14 @@ class EventPublisher final : public engine::EventSink, public ChannelObserver {
   // call.
   const std::string& NameChannel(Family family, std::uint8_t db, std::string_view rest);
   void PublishLockEvent(const engine::Event& event);
+  bool HasListener(const std::string& channel) {
+    return channels_.MayHaveListener(channel, messages_.bytes());
+  }
   void PublishKeyEvent(const engine::KeyName& key, std::string_view word, KeyEventClasses classes);
 
   Locks& locks_;
   Channels& channels_;
+  HeldMessages& messages_;
   const Clock& clock_;
   KeyEventClasses key_events_ = kToKeySpace | kToKeyEvent | kAllEvents;
   // How many subscribed names are, or may match, a channel of each family.

@@ -38,8 +38,8 @@ std::string_view OutcomeReason(ResolutionKind outcome) {
 
 }  // namespace
 
-Notifier::Notifier(Locks& locks, Channels& channels, const Clock& clock)
-    : locks_(locks), channels_(channels), clock_(clock) {
+Notifier::Notifier(Locks& locks, Channels& channels, HeldMessages& messages, const Clock& clock)
+    : locks_(locks), channels_(channels), messages_(messages), clock_(clock) {
   channels.AddObserver(*this);
 }
 
@@ -57,8 +57,8 @@ void Notifier::Take(const engine::Notice& notice) {
                      .reason = is_lost ? EventName(*notice.loss) : OutcomeReason(notice.outcome),
                      .keys = notice.keys});
   const bool is_grant = !is_lost && notice.outcome == ResolutionKind::kGranted;
-  channels_.NotifyLater(notice.channel, message_,
-                        {notice.key_hash, is_grant ? notice.token : engine::Token{0}});
+  messages_.Notify(notice.channel, message_,
+                   {notice.key_hash, is_grant ? notice.token : engine::Token{0}});
 }
 
 void Notifier::NoticeFirstSubscriber(std::string_view name, ChannelKind kind) {
@@ -70,9 +70,7 @@ void Notifier::NoticeLastSubscriberGone(std::string_view name, ChannelKind kind)
 }
 
 void Notifier::NoteChange(std::string_view name, ChannelKind kind) {
-  const bool counts = kind == ChannelKind::kExact ||
-                      (kind == ChannelKind::kShard && channels_.notify_reaches_shards());
-  if (!counts || !locks_.engine().KnowsChannel(name)) return;
+  if (kind == ChannelKind::kPattern || !locks_.engine().KnowsChannel(name)) return;
   changed_.emplace_back(name);
 }
 

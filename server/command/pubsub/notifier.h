@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "server/command/pubsub/channels.h"
+#include "server/command/pubsub/held_messages.h"
 #include "server/engine/api/notice.h"
 #include "server/engine/api/types.h"
 
@@ -19,7 +20,7 @@ class Locks;
 // particular lock. Loop-confined.
 class Notifier final : public engine::NoticeSink, public ChannelObserver {
  public:
-  Notifier(Locks& locks, Channels& channels, const Clock& clock);
+  Notifier(Locks& locks, Channels& channels, HeldMessages& messages, const Clock& clock);
 
   void Take(const engine::Notice& notice) override;
   void NoticeFirstSubscriber(std::string_view name, ChannelKind kind) override;
@@ -36,6 +37,7 @@ class Notifier final : public engine::NoticeSink, public ChannelObserver {
 
   Locks& locks_;
   Channels& channels_;
+  HeldMessages& messages_;
   const Clock& clock_;
   std::vector<std::string> changed_;
   std::string message_;  // scratch space

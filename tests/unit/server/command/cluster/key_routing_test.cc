@@ -172,11 +172,11 @@ TEST_F(KeyRoutingTest, SubscribersOfBothKindsKeepAPlace) {
   shard.Say("SSUBSCRIBE " + channel);
   EXPECT_EQ(waiter.Say("LOCK " + own + " x NOTIFY " + channel), "nil");
   exact.Close();
-  EXPECT_THAT(client_.Say("QUEUE " + own), HasSubstr("\"connected\" 1"));
+  EXPECT_THAT(client_.Say("QUEUE " + own), HasSubstr("\"state\" \"waiting\""));
   shard.Say("SUNSUBSCRIBE " + channel);
-  EXPECT_THAT(client_.Say("QUEUE " + own), HasSubstr("\"connected\" 0"));
+  EXPECT_THAT(client_.Say("QUEUE " + own), HasSubstr("\"state\" \"absent\""));
   shard.Say("SSUBSCRIBE " + channel);
-  EXPECT_THAT(client_.Say("QUEUE " + own), HasSubstr("\"connected\" 1"));
+  EXPECT_THAT(client_.Say("QUEUE " + own), HasSubstr("\"state\" \"waiting\""));
   client_.Say("UNLOCK " + own + " w");
   EXPECT_THAT(shard.Hear(), HasSubstr("granted"));
   EXPECT_THAT(client_.Say("LOCKINFO " + own), HasSubstr("\"x\""));
