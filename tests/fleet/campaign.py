@@ -5,11 +5,11 @@
 
 FAIRLOCKD is the server to test: by default, that of the release build.
 
-Three nodes of fairlock on three members of etcd; every connection between them, and from the
-clients, goes through a process that can cut or delay it. The faults come in a random order that
---seed determines. After every --segment faults, the clients finish what they have started, and
-their history is judged: docs/HISTORIES.md lists the rules. At the end, a table shows for each kind
-of fault how long no client was granted a lock.
+Three nodes of fairlock on three members of etcd (with --partitions N, two nodes for each
+partition); every connection between them, and from the clients, goes through a process that can cut
+or delay it. The faults come in a random order that --seed determines. After every --segment faults,
+the clients finish what they have started, and their history is judged: docs/HISTORIES.md lists the
+rules. At the end, a table shows for each kind of fault how long no client was granted a lock.
 
 The exit status is 0 if no promise was broken, and 1 otherwise.
 """
@@ -47,8 +47,10 @@ class Campaign:
         self.out = out
         self.chance = random.Random(arguments.seed)
         self.fleet = None
-        self.probe = None
+        self.probes = []          # one for each partition
         self.gaps = {}
+        self.quiet = []           # how long the probes' requests took without a fault, in seconds
+        self.beside = []          # and while another partition had one
         self.findings = []
         self.has_failed = False
         self.requests = 0
@@ -56,23 +58,28 @@ class Campaign:
         self.episodes = []        # (kind, notes, begin, end) of this segment, in nanoseconds
 
     def run(self, order):
-        with linked_fleet.LinkedFleet(*OPTIONS) as self.fleet:
-            self.probe = probe.Probe(self.fleet.client_ports)
-            self.probe.start()
+        partitions = self.arguments.partitions
+        with linked_fleet.LinkedFleet(*OPTIONS, partitions=partitions,
+                                      nodes_each=2 if partitions > 1 else 3) as self.fleet:
+            self.probes = [probe.Probe(self.fleet.client_ports, tag) for tag in self.fleet.tags()]
+            for one in self.probes:
+                one.start()
             for number, first in enumerate(range(0, len(order), self.arguments.segment), 1):
                 self.run_segment(number, order[first:first + self.arguments.segment])
                 if self.has_failed or (self.findings and self.arguments.stop):
                     break
-            self.probe.is_over.set()
-            self.probe.join()
-            self.findings += [f"the probe was told {error}" for error in self.probe.errors]
+            for one in self.probes:
+                one.is_over.set()
+                one.join()
+                self.findings += [f"a probe was told {error}" for error in one.errors]
             self.logs = self.fleet.logs() if self.findings else ""
             if self.arguments.keep:
                 self.keep_logs()
         return self.findings
 
     def run_segment(self, number, kinds):
-        load = workload.Workload(self.fleet.client_ports, self.arguments.seed, number)
+        load = workload.Workload(self.fleet.client_ports, self.arguments.seed, number,
+                                 self.fleet.tags())
         self.episodes = []
         try:
             for kind in kinds:
@@ -100,19 +107,29 @@ class Campaign:
             history.write(self.arguments.keep / f"segment{number}.history")
 
     def sleep(self):
+        began = time.monotonic()
         time.sleep(self.arguments.seconds_between * self.chance.uniform(0.5, 1.5))
+        for one in self.probes:
+            self.quiet += one.durations_of(began, time.monotonic())
 
     def run_fault(self, kind):
         """Causes the fault, keeps it up and heals it; then waits until a lock is granted again."""
         self.fleet.notes = []
+        self.fleet.struck = self.chance.randrange(self.fleet.partitions)
+        struck = [self.probes[self.fleet.struck]]
+        beside = [one for one in self.probes if one not in struck]
+        if kind not in fleet_faults.OF_ONE_PARTITION:
+            struck, beside = self.probes, []
         began, began_at = sessions.now(), time.monotonic()
         clock = datetime.datetime.now(datetime.timezone.utc).strftime("%H:%M:%S.%f")[:-3]
         for seconds in fleet_faults.KINDS[kind](self.fleet, self.chance):
             time.sleep(seconds)
         healed = time.monotonic()
-        is_back = self.probe.await_answer(healed, SERVICE_SECONDS_MAX)
+        is_back = all(one.await_answer(healed, SERVICE_SECONDS_MAX) for one in self.probes)
+        for one in beside:
+            self.beside += one.durations_of(began_at, time.monotonic())
         time.sleep(self.arguments.seconds_between / 2)
-        gap = self.probe.longest_gap(began_at, healed)
+        gap = max(one.longest_gap(began_at, healed) for one in struck)
         self.gaps.setdefault(kind, []).append(gap)
         self.episodes.append((kind, self.fleet.notes, began, sessions.now()))
         self.out(f"{clock} {kind:22} {gap:6.2f} s without a lock; {'; '.join(self.fleet.notes)}")
@@ -135,6 +152,8 @@ class Campaign:
     def report(self):
         figures = probe.figures_of(self.gaps)
         self.out(probe.table_of(figures))
+        if self.beside:
+            self.out(probe.comparison_of(self.quiet, self.beside))
         self.out(f"{sum(map(len, self.gaps.values()))} faults, {self.requests} requests, "
                  f"{len(self.findings)} findings")
         if self.arguments.report:
@@ -153,6 +172,10 @@ def parsed(words):
                         default=list(fleet_faults.KINDS), metavar="KIND",
                         help="of " + ", ".join(fleet_faults.KINDS) + "; and, only if it is named, "
                              f"{restored_backup.KIND}, which comes last")
+    parser.add_argument("--partitions", type=int, default=1, metavar="N",
+                        help="more than 1: the fleet has this many, with two nodes each, and a "
+                             "fault of nodes strikes those of one partition; the clients of the "
+                             "others must not notice it")
     parser.add_argument("--seconds-between", type=float, default=2,
                         help="how long the fleet runs between two faults, on average")
     parser.add_argument("--segment", type=int, default=20,
@@ -163,8 +186,9 @@ def parsed(words):
     parser.add_argument("--report", type=pathlib.Path, metavar="FILE",
                         help="for the figures, as JSON")
     arguments = parser.parse_args(words)
-    if arguments.faults < 1 or arguments.segment < 1 or arguments.seconds_between <= 0:
-        parser.error("--faults, --segment and --seconds-between must be positive")
+    if min(arguments.faults, arguments.segment, arguments.partitions) < 1 \
+            or arguments.seconds_between <= 0:
+        parser.error("--faults, --segment, --partitions and --seconds-between must be positive")
     if arguments.keep:
         arguments.keep.mkdir(parents=True, exist_ok=True)
     return arguments

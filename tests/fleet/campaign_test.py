@@ -24,6 +24,20 @@ class Short(unittest.TestCase):
         # A probe that measured nothing would see no gap.
         self.assertGreater(one.gaps["both-leaders-killed"][0], 0.5)
 
+    def test_a_fault_of_one_partition_is_not_seen_in_another(self):
+        lines = []
+        one = campaign.Campaign(campaign.parsed(["--partitions", "2", "--seconds-between", "1"]),
+                                lines.append)
+        findings = one.run(("leader-killed", "leader-stopped", "both-leaders-killed"))
+        one.report()
+        print("\n".join(lines))
+        self.assertEqual([str(finding) for finding in findings], [], one.logs)
+        self.assertGreater(one.requests, REQUESTS_MIN)
+        self.assertGreater(one.gaps["leader-stopped"][0], 0.5)
+        self.assertGreater(len(one.beside), REQUESTS_MIN / 10)
+        # The gap itself must not be seen; times are noise on a machine that is shared.
+        self.assertLess(max(one.beside), one.gaps["leader-stopped"][0])
+
     def test_bad_options_are_refused(self):
         for words in (["--faults", "0"], ["--kinds", "earthquake"], ["--seconds-between", "0"]):
             with self.subTest(words), self.assertRaises(SystemExit):

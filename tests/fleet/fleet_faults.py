@@ -81,13 +81,13 @@ def stopped(fleet, seconds, *processes):
 
 def standbys(fleet):
     leader = fleet.await_leader()
-    return [node for node in fleet.nodes if node is not leader and node.is_running]
+    return [node for node in fleet.struck_nodes if node is not leader and node.is_running]
 
 
 def rolling_restart(fleet, chance):
     """Restarts the standbys first, as an upgrade does."""
     leader = fleet.await_leader()
-    for node in [*(node for node in fleet.nodes if node is not leader), leader]:
+    for node in [*(node for node in fleet.struck_nodes if node is not leader), leader]:
         note(fleet, f"restarted {node.name}")
         status = node.terminate()
         if status != 0:
@@ -122,10 +122,10 @@ def peer_links(fleet, chance):
 
 
 def client_links(fleet, chance):
-    """Returns the clients' link to the leader, or their links to all nodes."""
+    """Returns the clients' link to the leader, or their links to all nodes of its partition."""
     if chance.random() < 0.7:
         return [(CLIENTS, fleet.await_leader().name)]
-    return [(CLIENTS, node.name) for node in fleet.nodes]
+    return [(CLIENTS, node.name) for node in fleet.struck_nodes]
 
 
 def cut_of(choose):
@@ -174,6 +174,10 @@ KINDS = {
     "clients-cut": cut_of(client_links),
     "clients-delayed": delay_of(client_links),
 }
+
+# These break nothing that another partition uses.
+OF_ONE_PARTITION = ("leader-killed", "leader-stopped", "standby-killed", "rolling-restart",
+                    "node-etcd-cut", "node-etcd-delayed", "clients-cut", "clients-delayed")
 
 
 def order_of(kinds, count, seed):

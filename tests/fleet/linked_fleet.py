@@ -1,6 +1,7 @@
 """A fleet all of whose connections go through links.py: node to etcd, etcd to etcd, client to
 node."""
 
+import binascii
 import json
 import os
 import pathlib
@@ -19,17 +20,27 @@ from own_fleet import Fleet, START_SECONDS_MAX
 
 CLIENTS = "clients"  # the name of all clients, as the source of a connection
 QUOTA_BYTES = 128 << 20
+HASH_SLOTS = 16384
 
 
 def replace(words, option, value):
     words[words.index(option) + 1] = value
 
 
-class LinkedFleet(Fleet):
-    """Used in a with statement. `client_ports`: where clients reach the nodes."""
+def partition_of(key, partitions):
+    """Returns the partition of a key, or of a hash tag."""
+    slot = binascii.crc_hqx(key.encode(), 0) % HASH_SLOTS
+    return ((slot + 1) * partitions - 1) // HASH_SLOTS
 
-    def __init__(self, *options):
-        super().__init__(options=options)
+
+class LinkedFleet(Fleet):
+    """Used in a with statement. `client_ports`: where clients reach the nodes. With several
+    partitions, leader() and struck_nodes are about the one that `struck` chooses."""
+
+    def __init__(self, *options, partitions=1, nodes_each=3):
+        super().__init__(nodes=partitions * nodes_each, options=options)
+        self.partitions = partitions
+        self.struck = 0
         self.peer_ports = [self._port_of(member, "--listen-peer-urls") for member in self.members]
         self.etcd_ports = [self._port_of(member, "--listen-client-urls")
                            for member in self.members]
@@ -42,6 +53,11 @@ class LinkedFleet(Fleet):
             replace(node.words, "--cluster-etcd",
                     ",".join(f"127.0.0.1:{port}" for port in node.etcd_links))
         self.client_ports = [self._link(CLIENTS, node.name, node.port) for node in self.nodes]
+        for number, (node, port) in enumerate(zip(self.nodes, self.client_ports)):
+            node.partition = number % partitions
+            if partitions > 1:
+                node.words += ["--cluster-partition", str(node.partition)]
+                replace(node.words, "--cluster-announce", f"127.0.0.1:{port}")  # for MOVED
 
     @staticmethod
     def _port_of(member, option):
@@ -67,10 +83,18 @@ class LinkedFleet(Fleet):
                 [sys.executable, "-B", str(pathlib.Path(__file__).parent / "links.py")],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             self.tell_links(links=self.links)
-            for process in self.members + self.nodes:
-                process.start()
+            for member in self.members:
+                member.start()
             self.tell_pids()
-            self.await_leader(START_SECONDS_MAX)
+            if self.partitions > 1:
+                self.await_members(START_SECONDS_MAX)
+                subprocess.run([own_server.PROGRAM, "--cluster-etcd", self.endpoints,
+                                "--create-fleet", str(self.partitions)], check=True,
+                               stdout=subprocess.DEVNULL, timeout=START_SECONDS_MAX)
+            for node in self.nodes:
+                node.start()
+            for self.struck in range(self.partitions):
+                self.await_leader(START_SECONDS_MAX)
         except BaseException:
             self.__exit__()
             raise
@@ -106,9 +130,22 @@ class LinkedFleet(Fleet):
     def heal_links(self):
         self.tell_links(rules=[])
 
+    @property
+    def struck_nodes(self):
+        return [node for node in self.nodes if node.partition == self.struck]
+
+    def tags(self):
+        """Returns the end of a key's name for each partition, which puts the key into it."""
+        if self.partitions == 1:
+            return [""]
+        numbers = iter(range(HASH_SLOTS))
+        return ["{%d}" % next(number for number in numbers
+                              if partition_of(str(number), self.partitions) == partition)
+                for partition in range(self.partitions)]
+
     def leader(self):
         """Asking a node for a lock would not tell, because a standby may answer for the leader."""
-        return self.logged_leader()
+        return self.logged_leader(self.struck_nodes)
 
     def etcd_leader(self, seconds=10):
         end = time.monotonic() + seconds

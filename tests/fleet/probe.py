@@ -1,5 +1,7 @@
-"""A client that requests a lock continuously, and knows for how long nobody granted it one."""
+"""A client that requests a lock continuously, and knows for how long nobody granted it one, and how
+long each request took."""
 
+import bisect
 import math
 import threading
 import time
@@ -14,19 +16,23 @@ PATIENCE_S = 0.7       # more than the fault clients-delayed takes
 class Probe(threading.Thread):
     """Repeats the LOCK of one owner at each node in turn, waiting only briefly for each reply."""
 
-    def __init__(self, ports):
+    def __init__(self, ports, tag=""):
         super().__init__(daemon=True)
+        self.key = f"fleet:probe{tag}"
         self.is_over = threading.Event()
         self.times = []           # of acknowledgements, in seconds of the monotonic clock
+        self.durations = []       # of the same requests, in seconds
         self.errors = []
         self.session = sessions.Session(ports, History(), self.is_over)
 
     def run(self):
         try:
             while True:
-                reply = self.session.ask("LOCK", "fleet:probe", "probe", "PX", 60_000,
+                began = time.monotonic()
+                reply = self.session.ask("LOCK", self.key, "probe", "PX", 60_000,
                                          seconds=PATIENCE_S)
                 if isinstance(reply, int):
+                    self.durations.append(time.monotonic() - began)
                     self.times.append(time.monotonic())
                 elif reply is not sessions.LOST:
                     self.errors.append(reply)
@@ -54,6 +60,12 @@ class Probe(threading.Thread):
         return max(gaps)
 
 
+    def durations_of(self, begin, end):
+        """Returns how long the requests took that were acknowledged within the interval."""
+        first, last = (bisect.bisect_left(self.times, at) for at in (begin, end))
+        return self.durations[first:last]
+
+
 def percentile(values, percent):
     """Returns the percentile by the nearest-rank method."""
     ordered = sorted(values)
@@ -65,6 +77,17 @@ def figures_of(gaps):
     return {kind: {"faults": len(values), "min": min(values), "p50": percentile(values, 50),
                    "p99": percentile(values, 99), "longest": max(values)}
             for kind, values in sorted(gaps.items()) if values}
+
+
+def comparison_of(quiet, beside):
+    """Compares how long requests took without a fault, and during a fault of another partition."""
+    lines = []
+    for percent in (50, 99):
+        usual, other = percentile(quiet, percent), percentile(beside, percent)
+        lines.append(f"p{percent} of LOCK: {usual * 1000:.2f} ms without a fault, "
+                     f"{other * 1000:.2f} ms during a fault of another partition, "
+                     f"ratio {other / usual:.2f}")
+    return "\n".join([*lines, f"{len(quiet)} and {len(beside)} requests"])
 
 
 def table_of(figures):

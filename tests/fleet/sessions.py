@@ -49,6 +49,7 @@ class Session:
         """Returns the reply, or LOST."""
         refused = 0
         while True:
+            leader = None
             if self.is_abandoned.is_set():
                 self.close()
                 raise Over
@@ -61,12 +62,15 @@ class Session:
                     self.history.closes.append(Closed(self.number, 1, now(), "reset"))
                     self.at += 1
                     return LOST
-                if not is_refusal(reply):
+                if leader := moved_to(reply):
+                    self._go_to(leader)
+                elif not is_refusal(reply):
                     request.answered, request.reply = now(), reply
                     self.history.requests.append(request)
                     return reply
-            self.close()
-            self.at += 1
+            if not leader:
+                self.close()
+                self.at += 1
             refused += 1
             if refused % len(self.ports) == 0:
                 time.sleep(PAUSE_S)
@@ -81,6 +85,11 @@ class Session:
         if self.stream is not None:
             self.stream.close()
             self.stream = None
+
+    def _go_to(self, port):
+        """The request was not executed."""
+        self.close()
+        self.at = self.ports.index(port)
 
     def _connect(self, seconds):
         """Connects, and returns whether a node answers. This keeps requests from being sent into a
@@ -112,6 +121,13 @@ class Session:
         except OSError:
             pass
         return LOST
+
+
+def moved_to(reply):
+    """Returns the port of the leader to which the reply redirects, or None."""
+    if isinstance(reply, dict) and reply.get("error", "").startswith("MOVED "):
+        return int(reply["error"].rsplit(":", 1)[1])
+    return None
 
 
 def is_refusal(reply):

@@ -4,6 +4,7 @@ An owner is used for one hold only, so that the history tells the holds apart.
 """
 
 import random
+import string
 import threading
 import time
 
@@ -25,10 +26,12 @@ LOOK_PAUSE_S = 0.15
 
 
 class Workload:
-    """Runs until `finish`. A segment has its own keys, and its own history."""
+    """Runs until `finish`. A segment has its own keys, and its own history. Each task uses the keys
+    of one partition, whose names contain one of the `tags`."""
 
-    def __init__(self, ports, seed, segment):
+    def __init__(self, ports, seed, segment, tags=("",)):
         self.ports = ports
+        self.tags = tags
         self.chance = random.Random(f"{seed}.{segment}")
         self.segment = f"s{segment}"
         self.history = History()
@@ -36,9 +39,13 @@ class Workload:
         self.is_abandoned = threading.Event()  # when set: end at once
         self.failures = []
         self.threads = []
-        tasks = [self.contend] * CONTENDERS + [self.hold] * HOLDERS + [self.line] * LINES
-        for number, task in enumerate([*tasks, self.look]):
-            self.start(task, number, random.Random(self.chance.random()))
+        parts = len(tags)
+        for task, count in ((self.contend, max(CONTENDERS, 2 * parts)),
+                            (self.hold, max(HOLDERS, parts)), (self.line, max(LINES, parts)),
+                            (self.look, parts)):
+            for number in range(count):
+                self.start(task, f"{number}{tags[number % parts]}",
+                           random.Random(self.chance.random()))
 
     def start(self, task, *arguments):
         thread = threading.Thread(target=self._run, args=(task, *arguments), daemon=True)
@@ -68,8 +75,9 @@ class Workload:
     def session(self):
         return sessions.Session(self.ports, self.history, self.is_abandoned)
 
-    def keys(self):
-        return [f"{self.segment}.{name}" for name in ("one", "two", "mixed")]
+    def keys(self, number):
+        tag = number.lstrip(string.digits)
+        return [f"{self.segment}.{name}" for name in (f"{tag}one", f"{tag}two", f"{tag}mixed")]
 
     def obtain(self, session, words, seconds):
         """Asks until the outcome is known; returns the token or None."""
@@ -89,7 +97,7 @@ class Workload:
         count = 0
         while not self.is_over.is_set():
             count += 1
-            key, owner = chance.choice(self.keys()), f"{self.segment}.c{number}.{count}"
+            key, owner = chance.choice(self.keys(number)), f"{self.segment}.c{number}.{count}"
             lease_ms = chance.choice(LEASES_MS)
             words = ["LOCK", key, owner, "PX", lease_ms, "WAIT", f"{WAIT_S}s"]
             if key.endswith("mixed") and chance.random() < 0.6:
@@ -194,10 +202,10 @@ class Workload:
         session.surely("UNLOCK", key, owner, "TOKEN", token)
         session.close()
 
-    def look(self, _, chance):
+    def look(self, number, chance):
         """A client that only reads."""
         session = self.session()
         while not self.is_over.is_set():
-            key = chance.choice(self.keys())
+            key = chance.choice(self.keys(number))
             session.ask(*chance.choice((["QUEUE", key], ["LOCKED", key])))
             time.sleep(LOOK_PAUSE_S)

@@ -184,10 +184,10 @@ class Fleet:
                 return leads[0]
         return None
 
-    def logged_leader(self):
+    def logged_leader(self, nodes=None):
         """Returns the running node that took over last, according to the logs; or None."""
         epochs = {}
-        for node in self.nodes:
+        for node in nodes or self.nodes:
             found = LEADS.findall(node.log.read_text()) if node.log.exists() else []
             if found:
                 epochs[int(found[-1])] = node
