@@ -2,7 +2,8 @@
 """Measures a fleet of three nodes on three members of etcd, all on this machine.
 
     bench/fleet.py [--quick] [SECTION]...    after a build of the release preset; the sections are
-                                             throughput, lone, peer and contended; default: all
+                                             throughput, lone, peer, contended and partitions;
+                                             default: all
 
 throughput   changes per second with 500 connections that send 16 requests at once. Each LOCK and
              each UNLOCK is a change.
@@ -15,6 +16,10 @@ contended    100 clients take turns on one key. In the second half, the leader i
              over every few seconds. Counts inversions: a waiter that was behind another one in
              QUEUE, and was granted the lock before it. The clients use KEEP, because without
              KEEP a waiter that asks again late after a fail-over delays nobody.
+partitions   changes per second of a fleet of two partitions with one node each: first one partition
+             under load, then both, each with half of the clients. Shows the CPU time that each
+             change costs the leaders, etcd and the clients: together they can use all cores. Every
+             client keeps a few locks, so that a change is not undone before it is written
 
 Exits with 1 if there is an inversion.
 """
@@ -25,12 +30,14 @@ import base64
 import json
 import os
 import pathlib
+import re
 import socket
 import statistics
 import subprocess
 import sys
 import threading
 import time
+import urllib.request
 
 ROOT = pathlib.Path(__file__).parents[1]
 os.environ.setdefault("FAIRLOCKD", str(ROOT / "build/release/bin/fairlockd"))
@@ -38,11 +45,13 @@ sys.path[:0] = [str(ROOT / "tests/integration"), str(ROOT / "tests/histories")]
 
 # pylint: disable=wrong-import-position
 import wire  # noqa: E402
+from own_cluster import PartitionedFleet  # noqa: E402
 from own_fleet import Fleet  # noqa: E402
 
 BIN = ROOT / "build/release/bin"
 CLIENTS = 100
 PEER_CLIENTS = 32
+PARTITION_CLIENTS = 500
 LEASE_MS = 10_000
 LOOK_PAUSE_S = 0.02
 RETRY_PAUSE_S = 0.02
@@ -70,6 +79,78 @@ def throughput(fleet, is_quick):
     rates = [figures["commands_per_second"] for figures in rounds]
     print(f"throughput: {statistics.median(rates):,.0f} changes/s "
           f"({min(rates):,.0f} to {max(rates):,.0f})")
+
+
+# Two partitions -----------------------------------------------------------------------------------
+
+def cpu_seconds(processes):
+    """User and system time of the processes so far."""
+    ticks = 0
+    for process in processes:
+        stat = pathlib.Path(f"/proc/{process.process.pid}/stat").read_text(encoding="ascii")
+        ticks += sum(map(int, stat.rsplit(")", 1)[1].split()[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def proposals(fleet):
+    """How many writes etcd has committed."""
+    endpoint = fleet.endpoints.split(",")[0]
+    with urllib.request.urlopen(f"http://{endpoint}/metrics", timeout=5) as answer:
+        text = answer.read().decode()
+    return float(re.search(r"^etcd_server_proposals_committed_total (\S+)$", text, re.M)[1])
+
+
+class PartitionLoad:
+    """A load generator for each of the given partitions, which run at the same time."""
+
+    def __init__(self, fleet, chosen, commands):
+        self.fleet = fleet
+        self.commands = commands
+        leaders = fleet.leaders()
+        tags = {fleet.partition_of(str(number)): str(number) for number in range(50)}
+        self.words = [[BIN / "fairlock_load", "pairs", "--server",
+                       f"127.0.0.1:{leaders[partition].port}", "--server-pid",
+                       str(leaders[partition].process.pid), "--connections",
+                       str(PARTITION_CLIENTS // len(chosen)), "--pipeline", "16",
+                       "--ahead", "8", "--commands", str(commands // len(chosen)), "--key-prefix",
+                       "{%s}" % tags[partition]] for partition in chosen]
+
+    def run(self):
+        """Returns changes per second, and for each change the microseconds of CPU of the leaders,
+        etcd and the clients, and etcd's writes."""
+        before = cpu_seconds(self.fleet.members), proposals(self.fleet)
+        began = time.monotonic()
+        running = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+                   for words in self.words]
+        figures = [{name: float(value) for name, value in
+                    map(str.split, process.communicate()[0].splitlines())} for process in running]
+        if any(process.returncode for process in running):
+            raise SystemExit("fairlock_load failed")
+        after = cpu_seconds(self.fleet.members), proposals(self.fleet)
+        # The generators also take their locks in advance and release them.
+        rate = sum(one["commands_per_second"] for one in figures)
+        share = self.commands / rate / (time.monotonic() - began)
+        leader, clients = (statistics.fmean(one[f"{side}_cpu_us_per_command"] for one in figures)
+                           for side in ("server", "client"))
+        return {"rate": rate, "leader": leader, "clients": clients,
+                "etcd": (after[0] - before[0]) * share / self.commands * 1e6,
+                "writes": (after[1] - before[1]) * share / self.commands}
+
+
+def partitions(is_quick):
+    commands = 300_000 if is_quick else 1_000_000
+    with PartitionedFleet(partitions=2, nodes_each=1, members=3) as fleet:
+        rounds = [[PartitionLoad(fleet, chosen, commands).run() for chosen in ((0,), (0, 1))]
+                  for _ in range(1 if is_quick else 3)]
+    for name, row in zip(("one partition", "two partitions"), zip(*rounds)):
+        figures = {key: statistics.median(one[key] for one in row) for key in row[0]}
+        cores = figures["rate"] * sum(figures[key] for key in ("leader", "etcd", "clients")) / 1e6
+        print(f"{name}: {figures['rate']:,.0f} changes/s; CPU for each change: leader "
+              f"{figures['leader']:.2f} us, etcd {figures['etcd']:.2f} us, clients "
+              f"{figures['clients']:.2f} us, together {cores:.2f} cores; "
+              f"{1 / figures['writes']:,.0f} changes in each write of etcd")
+    ratio = statistics.median(two["rate"] / one["rate"] for one, two in rounds)
+    print(f"two partitions: {ratio:.2f} times as many changes as one")
 
 
 # The time of one lock -----------------------------------------------------------------------------
@@ -344,13 +425,17 @@ def contended(fleet, is_quick):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    sections = {"throughput": throughput, "lone": lone, "peer": peer, "contended": contended}
+    sections = {"throughput": throughput, "lone": lone, "peer": peer, "contended": contended,
+                "partitions": partitions}
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(sections))
     arguments = parser.parse_args()
     if unknown := set(arguments.sections) - set(sections):
         parser.error(f"unknown section {', '.join(unknown)}; sections: {', '.join(sections)}")
     for name in arguments.sections or sections:
+        if name == "partitions":
+            partitions(arguments.quick)
+            continue
         with Fleet() as fleet:
             sections[name](fleet, arguments.quick)
 

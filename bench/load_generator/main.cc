@@ -49,7 +49,10 @@ void AddPairs(CLI::App& app, ServerOptions& server) {
   command->add_option("--commands", options->commands)->capture_default_str();
   command->add_option("--warm-up", options->warm_up_commands)->capture_default_str();
   command->add_option("--keys", options->keys)->capture_default_str();
-  command->add_option("--key-bytes", options->key_bytes)->capture_default_str();
+  command->add_option("--key-prefix", options->key_prefix,
+                      "for example a hash tag, which chooses the partition of a fleet");
+  command->add_option("--key-bytes", options->key_bytes, "without the prefix")
+      ->capture_default_str();
   command->add_option("--owner-bytes", options->owner_bytes)->capture_default_str();
   command
       ->add_option("--ahead", options->ahead,

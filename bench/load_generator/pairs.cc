@@ -69,10 +69,12 @@ PairClient::PairClient(const PairsOptions& options, std::size_t number,
                        std::vector<std::uint64_t> keys)
     : dialect_(*options.dialect),
       pipeline_(options.pipeline),
-      key_bytes_(options.key_bytes),
+      key_bytes_(options.key_prefix.size() + options.key_bytes),
       owner_(OwnerName(number, options.owner_bytes)),
       connection_(options.endpoint) {
-  for (const std::uint64_t key : keys) keys_ += KeyName(key, key_bytes_);
+  for (const std::uint64_t key : keys) {
+    keys_.append(options.key_prefix).append(KeyName(key, options.key_bytes));
+  }
   locks_first_ = MakeBatch(true, pipeline_);
   lock_alone_ = MakeBatch(true, 1);
   unlock_alone_ = MakeBatch(false, 1);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "bench/load_generator/connection.h"
 #include "bench/load_generator/dialect.h"
@@ -20,7 +21,8 @@ struct PairsOptions {
   std::uint64_t commands = 200'000;
   std::uint64_t warm_up_commands = 20'000;
   std::size_t keys = 100'000;  // divided among the connections, so no request is ever denied
-  std::size_t key_bytes = 19;
+  std::string key_prefix;      // for example a hash tag, which chooses the partition of a fleet
+  std::size_t key_bytes = 19;  // without the prefix
   std::size_t owner_bytes = 32;
   // Locks that each connection always holds: a key is released this many pairs after it was
   // acquired, so that its changes do not cancel out before the server writes them.
