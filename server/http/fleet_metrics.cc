@@ -29,7 +29,7 @@ struct FleetMetric {
 double Flag(bool is_set) { return is_set ? 1.0 : 0.0; }
 
 constexpr auto kFleetMetrics = std::to_array<FleetMetric>({
-    {"fairlock_fleet_leader", MetricType::Gauge, "1: this node leads its fleet",
+    {"fairlock_fleet_leader", MetricType::Gauge, "1: this node leads its partition of the fleet",
      [](const FleetReport& r) { return Flag(r.role == FleetRole::kLeader); }},
     {"fairlock_fleet_epoch", MetricType::Gauge,
      "Increases with each take-over; 0: this node knows no leader yet",
@@ -64,10 +64,14 @@ MetricFamily InfoFamily(const FleetReport& report) {
 
 MetricFamily NodesFamily(const FleetReport& report) {
   MetricFamily family =
-      Family("fairlock_fleet_nodes", MetricType::Gauge, "Nodes of the fleet, by their role");
-  const auto leaders = std::ranges::count(report.nodes, FleetRole::kLeader, &FleetNode::role);
-  AddSample(family, {{"role", "leader"}}, Real(leaders));
-  AddSample(family, {{"role", "standby"}}, Real(std::ssize(report.nodes) - leaders));
+      Family("fairlock_fleet_nodes", MetricType::Gauge, "Nodes of the partition, by their role");
+  const auto count = [&report](FleetRole role) {
+    return Real(std::ranges::count_if(report.nodes, [&](const FleetNode& node) {
+      return node.role == role && command::IsPeer(report, node);
+    }));
+  };
+  AddSample(family, {{"role", "leader"}}, count(FleetRole::kLeader));
+  AddSample(family, {{"role", "standby"}}, count(FleetRole::kStandby));
   return family;
 }
 

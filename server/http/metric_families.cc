@@ -30,4 +30,10 @@ void AddSample(MetricFamily& family, Labels labels, double value) {
   family.metric.push_back(std::move(sample));
 }
 
+void AddLabel(std::vector<MetricFamily>& families, const ClientMetric::Label& label) {
+  for (MetricFamily& family : families) {
+    for (ClientMetric& sample : family.metric) sample.label.push_back(label);
+  }
+}
+
 }  // namespace fairlock::http

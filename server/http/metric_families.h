@@ -27,4 +27,8 @@ using Labels = std::vector<prometheus::ClientMetric::Label>;
 // For a family of counters or gauges.
 void AddSample(prometheus::MetricFamily& family, Labels labels, double value);
 
+// Adds the label to every sample.
+void AddLabel(std::vector<prometheus::MetricFamily>& families,
+              const prometheus::ClientMetric::Label& label);
+
 }  // namespace fairlock::http

@@ -335,7 +335,9 @@ std::string MetricsPage(command::ServerParts& server, const LockSurvey& survey,
   }
   AddLoopFamilies(families, source);
   const command::Fleet* const fleet = server.environment.fleet;
-  if (fleet != nullptr) AddFleetFamilies(families, fleet->Report());
+  std::optional<command::FleetReport> report;
+  if (fleet != nullptr) report = fleet->Report();
+  if (report) AddFleetFamilies(families, *report);
   const record::LabelTotals* totals = server.recorder.totals();
   if (totals != nullptr) AddTotals(families, *totals);
   AddSurvey(families, survey, totals);
@@ -349,6 +351,10 @@ std::string MetricsPage(command::ServerParts& server, const LockSurvey& survey,
   families.push_back(CommandFamily(server, "fairlock_command_rejections_total",
                                    "Requests refused before they were executed, by command",
                                    &command::CommandCounts::rejected));
+  // A node serves one partition for life, but first it must learn which one.
+  if (report && report->partitions != 0) {
+    AddLabel(families, {"partition", std::to_string(report->partition)});
+  }
   std::ostringstream page;
   prometheus::TextSerializer().Serialize(page, families);
   return std::move(page).str();

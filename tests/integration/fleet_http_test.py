@@ -10,12 +10,21 @@ import jsonschema
 from own_fleet import Fleet
 from own_prometheus import Prometheus, eventually, promtool, values_of
 
-LEADERS = ("sum by (fleet) (fairlock_fleet_leader * on (job, instance) group_left (fleet) "
-           "fairlock_fleet_info)")
+LEADERS = ("sum by (fleet, partition) (fairlock_fleet_leader * on (job, instance) "
+           "group_left (fleet) fairlock_fleet_info)")
+
+
+def without_partition(values, partition=0):
+    """Returns the samples without their label `partition`, which all of them must have."""
+    label = re.compile(rf',?partition="{partition}"')
+    lacking = [name for name in values if not label.search(name)]
+    if lacking:
+        raise AssertionError(f"these samples lack partition={partition}: {lacking}")
+    return {label.sub("", name).removesuffix("{}"): value for name, value in values.items()}
 
 
 def metrics_of(node):
-    return values_of(node.get("/metrics"))
+    return without_partition(values_of(node.get("/metrics")))
 
 
 def cluster_of(node):
@@ -46,7 +55,7 @@ class OverHttp(unittest.TestCase):
             page = node.get("/metrics")
             checked = promtool("check", "metrics", input=page)
             self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, b""))
-            values = values_of(page)
+            values = without_partition(values_of(page))
             info = f'fairlock_fleet_info{{fleet="main",node="{node.name}"}}'
             self.assertEqual(values[info], 1)
             self.assertEqual(values["fairlock_fleet_leader"], 1 if node is self.leader else 0)

@@ -157,6 +157,12 @@ class Bounds(WithServer):
         self.assertEqual(pages, [20_000] * 5)
 
 
+def board_panels():
+    board = json.loads((ROOT / "deploy/grafana/fairlock.json").read_text())
+    # The panels of a collapsed row are inside it.
+    return board, [panel for outer in board["panels"] for panel in outer.get("panels", [outer])]
+
+
 def names_of(page):
     return {line.split()[2] for line in page.decode().splitlines() if line.startswith("# TYPE")}
 
@@ -192,15 +198,28 @@ class Rules(unittest.TestCase):
         self.assertLess(there, in_fleet)
         of_fleets = {name for name in in_fleet if re.match("fairlock_(fleet|etcd)_", name)}
         self.assertEqual(in_fleet - there, of_fleets)
-        board = json.loads((ROOT / "deploy/grafana/fairlock.json").read_text())
-        # The panels of a collapsed row are inside it.
-        panels = [panel for outer in board["panels"] for panel in outer.get("panels", [outer])]
+        _, panels = board_panels()
         self.assertEqual(len({panel["id"] for panel in panels}), len(panels))
         expressions = [target["expr"] for panel in panels for target in panel["targets"]]
         for text in [RULES.read_text(), *expressions]:
             for name in re.findall(r"\bfairlock_\w+", text):
                 base = re.sub(r"_(bucket|sum|count)$", "", name)
                 self.assertTrue({name, base} & in_fleet, name)
+
+
+    def test_each_panel_shows_the_chosen_servers_and_partitions(self):
+        board, panels = board_panels()
+        variables = {one["name"]: one for one in board["templating"]["list"]}
+        for name in ("instance", "partition"):
+            self.assertTrue(variables[name]["multi"] and variables[name]["includeAll"], name)
+        # A single server has no such label, which .* matches and the list of all values does not.
+        self.assertEqual(variables["partition"]["allValue"], ".*")
+        for panel in panels:
+            for target in panel["targets"]:
+                chosen = target["expr"].count('instance=~"$instance",partition=~"$partition"')
+                self.assertGreater(chosen, 0, target["expr"])
+                self.assertEqual(chosen, target["expr"].count("$instance"), target["expr"])
+                self.assertEqual(chosen, target["expr"].count("$partition"), target["expr"])
 
 
 class RealPrometheus(WithServer):
@@ -212,6 +231,8 @@ class RealPrometheus(WithServer):
         held = eventually(
             lambda: prometheus.value_of('fairlock_label_holders{label="shop"}'))
         self.assertEqual(held, 1)
+        # As the board asks on a single server, whose series have no partition.
+        self.assertEqual(prometheus.value_of('sum(fairlock_holders{partition=~".*"})'), 1)
         eventually(lambda: prometheus.rules() and all(
             rule["health"] == "ok" for rule in prometheus.rules()))
         self.assertEqual(len(prometheus.rules()), RULES.read_text().count("- alert:"))

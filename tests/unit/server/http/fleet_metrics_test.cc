@@ -13,18 +13,28 @@ namespace {
 
 using Samples = std::map<std::string, double>;
 
-// The samples about a fleet and etcd, by name with labels.
-Samples FleetSamplesOf(command::TestServer& server) {
+// All samples, by name with labels.
+Samples SamplesOf(command::TestServer& server) {
   LockSurvey survey(server.parts());
   while (!survey.Step(server.now())) {
   }
   std::istringstream page(MetricsPage(server.parts(), survey, server.now()));
   Samples samples;
   for (std::string line; std::getline(page, line);) {
-    if (!line.starts_with("fairlock_fleet_") && !line.starts_with("fairlock_etcd_")) continue;
+    if (line.starts_with("#")) continue;
     const std::size_t space = line.rfind(' ');
     samples[line.substr(0, space)] = std::stod(line.substr(space + 1));
   }
+  return samples;
+}
+
+// The samples about a fleet and etcd.
+Samples FleetSamplesOf(command::TestServer& server) {
+  Samples samples = SamplesOf(server);
+  std::erase_if(samples, [](const auto& sample) {
+    return !sample.first.starts_with("fairlock_fleet_") &&
+           !sample.first.starts_with("fairlock_etcd_");
+  });
   return samples;
 }
 
@@ -41,6 +51,35 @@ class FleetMetricsTest : public testing::Test {
 TEST_F(FleetMetricsTest, ASingleServerHasNone) {
   server_.parts().environment.fleet = nullptr;
   EXPECT_EQ(Ask(), Samples());
+}
+
+TEST_F(FleetMetricsTest, EachSampleOfANodeHasItsPartition) {
+  fleet_.report.partition = 2;
+  EXPECT_FALSE(SamplesOf(server_).empty());
+  for (const auto& [name, value] : SamplesOf(server_)) {
+    EXPECT_EQ(name.find("partition="), std::string::npos)
+        << name << " before the node knows its partition";
+  }
+  fleet_.report.partitions = 4;
+  const Samples samples = SamplesOf(server_);
+  for (const auto& [name, value] : samples) {
+    EXPECT_NE(name.find(R"(partition="2")"), std::string::npos) << name;
+  }
+  EXPECT_TRUE(samples.contains(R"(fairlock_waiters{partition="2"})"));
+  EXPECT_TRUE(samples.contains(R"(fairlock_fleet_info{fleet="main",node="lock1",partition="2"})"));
+  server_.parts().environment.fleet = nullptr;
+  for (const auto& [name, value] : SamplesOf(server_)) {
+    EXPECT_EQ(name.find("partition="), std::string::npos) << name << " on a single server";
+  }
+}
+
+TEST_F(FleetMetricsTest, NodesOfOtherPartitionsAreNotCounted) {
+  fleet_.SetLeader("lock1");
+  fleet_.report.nodes[1].partition = 1;
+  fleet_.report.nodes[1].role = command::FleetRole::kLeader;
+  const Samples samples = Ask();
+  EXPECT_EQ(samples.at(R"(fairlock_fleet_nodes{role="leader"})"), 1);
+  EXPECT_EQ(samples.at(R"(fairlock_fleet_nodes{role="standby"})"), 1);
 }
 
 TEST_F(FleetMetricsTest, TheLeaderReportsItsFleet) {
