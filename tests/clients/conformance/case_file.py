@@ -4,7 +4,7 @@ import dataclasses
 import json
 import re
 
-ENVIRONMENTS = ("plain", "tls", "fleet", "redis")
+ENVIRONMENTS = ("plain", "tls", "fleet", "cluster", "redis")
 PARTICIPANTS = ("a", "b", "c")
 _COMPARISON = re.compile(r"([\w.]+)(>=|<=|=)(.+)")
 
@@ -34,10 +34,11 @@ class Case:
     name: str
     line: int
     shows: str = ""
-    environments: tuple = ("plain", "tls", "fleet")
+    environments: tuple = ("plain", "tls", "fleet", "cluster")
     read_timeout: float = 5
     direct: bool = False
     stretched: bool = False
+    one_slot: bool = False
     steps: list[Step] = dataclasses.field(default_factory=list)
 
     @property
@@ -81,6 +82,8 @@ def _read_header(case, number, text):
         case.direct = True
     elif text == "stretched":
         case.stretched = True
+    elif text == "one slot":
+        case.one_slot = True
     elif word == "read_timeout":
         case.read_timeout = float(rest)
     else:

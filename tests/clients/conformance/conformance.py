@@ -51,8 +51,8 @@ class Stage:
         """Returns one that runs, or starts one."""
         key = (language.name, participant, case.read_timeout, case.direct)
         if key not in self.drivers:
-            link = None if case.direct else Link(self.server.port)
-            environment = self.server.environment(link.port if link else self.server.port)
+            link = None if case.direct else Link(self.server.ports)
+            environment = self.server.environment(link.ports if link else self.server.ports)
             environment["FAIRLOCK_READ_TIMEOUT"] = str(case.read_timeout)
             log = self.logs / "-".join(map(str, key))
             self.drivers[key] = Driver(language, environment, log, link)
@@ -129,6 +129,8 @@ def parsed(words):
     parser.add_argument("--on", nargs="+", choices=list(servers.ALL), default=["plain", "redis"],
                         metavar="SERVER", help="of " + ", ".join(servers.ALL)
                         + " (default: plain redis)")
+    parser.add_argument("--cluster", dest="on", action="store_const", const=["cluster"],
+                        help="the same as --on cluster: a fleet of several partitions")
     parser.add_argument("--languages", nargs="+", metavar="LANGUAGE",
                         help="by default, all whose driver exists")
     parser.add_argument("--driver", action="append", default=[], metavar="LANGUAGE=COMMAND",

@@ -1,4 +1,4 @@
-"""A TCP proxy between one driver and its server, which counts requests and can cut connections."""
+"""A TCP proxy between one driver and its servers, which counts requests and can cut connections."""
 
 import collections
 import re
@@ -42,22 +42,48 @@ class RequestReader:
         return words
 
 
-class Link:
-    """Listens on `port`. `requests` counts by name what the driver has sent, except over TLS."""
+class PortChanger:
+    """Replaces ports in what one connection receives, so that a client which is told the address of
+    another node connects through the link as well. Both ports have five digits, so no length
+    changes."""
 
-    def __init__(self, target):
-        self.target = target
+    def __init__(self, ports):
+        self._texts = {}  # {what names a node: what takes its place}
+        for before, after in ports.items():
+            assert len(str(before)) == len(str(after)) == 5, (before, after)
+            for form in (":%d\r\n", "127.0.0.1:%d"):
+                self._texts[(form % before).encode()] = (form % after).encode()
+        self._rest = b""
+
+    def read(self, data):
+        """Returns what can be passed on: whole lines."""
+        whole, end, self._rest = (self._rest + data).rpartition(b"\r\n")
+        whole += end
+        for before, after in self._texts.items():
+            whole = whole.replace(before, after)
+        return whole
+
+
+class Link:
+    """Listens on a port for each of the servers' ports. `requests` counts by name what the driver
+    has sent, except over TLS."""
+
+    def __init__(self, targets):
         self.requests = collections.Counter()
         self._open = set()
         self._guard = threading.Lock()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
-        self.port = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._listeners = [socket.create_server(("127.0.0.1", 0), backlog=512) for _ in targets]
+        self.ports = [listener.getsockname()[1] for listener in self._listeners]
+        # A single server names no other.
+        self._changes = dict(zip(targets, self.ports)) if len(targets) > 1 else {}
+        for listener, target in zip(self._listeners, targets):
+            threading.Thread(target=self._accept, args=(listener, target), daemon=True).start()
 
     def close(self):
-        # Unlike close(), this also ends an accept() that waits.
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
+        for listener in self._listeners:
+            # Unlike close(), this also ends an accept() that waits.
+            listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
         self.cut()
 
     def cut(self):
@@ -68,14 +94,14 @@ class Link:
             _shut(end)
         return len(ends) // 2
 
-    def _accept(self):
+    def _accept(self, listener, target):
         while True:
             try:
-                near, _ = self._listener.accept()
+                near, _ = listener.accept()
             except OSError:
                 return
             try:
-                far = socket.create_connection(("127.0.0.1", self.target), 5)
+                far = socket.create_connection(("127.0.0.1", target), 5)
             except OSError:
                 near.close()
                 continue
@@ -89,12 +115,13 @@ class Link:
 
     def _pump(self, source, target, is_sent):
         reader = RequestReader()
+        changer = PortChanger(self._changes) if self._changes and not is_sent else None
         try:
             while data := source.recv(65536):
                 if is_sent:
                     with self._guard:
                         self.requests.update(reader.read(data))
-                target.sendall(data)
+                target.sendall(changer.read(data) if changer else data)
         except OSError:
             pass
         for end in (source, target):

@@ -34,8 +34,10 @@ class Play:
         self.patience = patience    # seconds, for whatever must happen
         self.stretch = stretch if case.stretched else 1
         self.figures = []           # what each `during` has counted, as text
-        self.pending = {}           # {label: (participant, number)}
-        self.newest_token = 0
+        self.pending = {}           # {label: (participant, number, key)}
+        self.first_keys = {}        # {hold: the first of its keys}
+        # {partition: token}: a single server is one partition.
+        self.newest_tokens = collections.Counter()
 
     def run(self):
         for step in self.case.steps:
@@ -46,7 +48,8 @@ class Play:
 
     def perform(self, step):
         if step.verb in self.pending and step.actor is None:
-            self.expect(self.await_reply(*self.pending.pop(step.verb)), step)
+            participant, number, key = self.pending.pop(step.verb)
+            self.expect(self.await_reply(participant, number), step, key)
         elif step.actor is None:
             getattr(self, f"on_{step.verb}")(step)
         elif step.verb in OWN_VERBS:
@@ -56,14 +59,19 @@ class Play:
 
     def ask_driver(self, step):
         driver = self.drivers[step.actor]
-        number = driver.start(step.verb, **self.fields(step))
+        fields = self.fields(step)
+        number = driver.start(step.verb, **fields)
+        if "keys" in fields:
+            self.first_keys[fields["hold"]] = fields["keys"][0]
+        key = self.first_keys.get(fields.get("hold"))
         if step.label:
-            self.pending[step.label] = (step.actor, number)
+            self.pending[step.label] = (step.actor, number, key)
         else:
-            self.expect(self.await_reply(step.actor, number), step)
+            self.expect(self.await_reply(step.actor, number), step, key)
 
     def key(self, word):
-        return f"{self.case.name}:{self.run_number}:{word}"
+        name = f"{self.case.name}:{self.run_number}"
+        return f"{{{name}}}:{word}" if self.case.one_slot else f"{name}:{word}"
 
     def fields(self, step):
         """The fields of a request to a driver."""
@@ -95,24 +103,27 @@ class Play:
             raise Unsupported(str(driver.language))
         return fields
 
-    def expect(self, fields, step):
+    def expect(self, fields, step, key=None):
         words = step.expected
         if words is None:
             words = [] if "error" not in fields else ["no", "error"]
         wrong = case_file.mismatch(fields, [word for word in words if word != "same"])
         token = fields.get("token")
         if wrong is None and token is not None:
-            wrong = self.judge_token(token, "same" in words)
+            wrong = self.judge_token(token, key, "same" in words)
         if wrong:
             raise Failed(f"{wrong}: {fields}")
 
-    def judge_token(self, token, is_same):
-        """Each grant has a greater token than all before, unless the step asks about one."""
+    def judge_token(self, token, key, is_same):
+        """Each grant has a greater token than all before it in the partition, unless the step asks
+        about one."""
+        partition = self.server.partition_of(key)
+        newest = self.newest_tokens[partition]
         if is_same:
-            return None if token == self.newest_token else f"not token {self.newest_token}"
-        if token <= self.newest_token:
-            return f"not a greater token than {self.newest_token}"
-        self.newest_token = token
+            return None if token == newest else f"not token {newest}"
+        if token <= newest:
+            return f"not a greater token than {newest}"
+        self.newest_tokens[partition] = token
         return None
 
     # The verbs that need no driver, or more than one request.
@@ -121,7 +132,8 @@ class Play:
         """other takes K, other releases K: an owner that is no driver."""
         what, key = step.words
         if what == "takes":
-            self.newest_token = self.server.ask("LOCK", self.key(key), OTHER, "PX", 600_000)
+            token = self.server.ask("LOCK", self.key(key), OTHER, "PX", 600_000)
+            self.newest_tokens[self.server.partition_of(self.key(key))] = token
         elif self.server.ask("UNLOCK", self.key(key), OTHER) != 1:
             raise Failed("it did not hold the lock")
 
@@ -162,7 +174,7 @@ class Play:
             raise Failed("it is not held")
 
     def on_outage(self, step):
-        self.server.outage(step.words[0])
+        self.server.outage(step.words[0], self.key("k"))
 
     def on_during(self, step):
         """during S -> COMMAND=CALLS: what the server executes, and what a participant sends."""
@@ -195,7 +207,7 @@ class Play:
         """LABEL... have no reply yet."""
         time.sleep(WAITS_SECONDS)
         for label in step.words:
-            participant, number = self.pending[label]
+            participant, number, _ = self.pending[label]
             fields = self.drivers[participant].reply(number, 0)
             if fields is not None:
                 raise Failed(f"{label} has a reply: {fields}")

@@ -104,14 +104,24 @@ class Link(unittest.TestCase):
         self.assertEqual(link.RequestReader().read(b"\x16\x03\x01\0\1*"), [])
 
 
+    def test_ports_in_replies_are_replaced(self):
+        changer = link.PortChanger({24001: 40001, 24002: 40002})
+        self.assertEqual(changer.read(b"*3\r\n$9\r\n127.0.0.1\r\n:2400"),
+                         b"*3\r\n$9\r\n127.0.0.1\r\n")
+        self.assertEqual(changer.read(b"1\r\n:124002\r\n-MOVED 7 127.0.0.1:24002\r\n"),
+                         b":40001\r\n:124002\r\n-MOVED 7 127.0.0.1:40002\r\n")
+
+
 class CaseFile(unittest.TestCase):
 
     def test_a_case(self):
         (case,) = case_file.parse(
             "# About it.\ncase name\nshows What\nshows it shows.\non plain fleet\n"
+            "one slot\n"
             "  w: a acquire h k,l wait=null owner=job:1 -> granted owner=job:1\n  w -> ok\n")
         self.assertEqual((case.name, case.shows, case.environments, case.participants),
                          ("name", "What it shows.", ("plain", "fleet"), ["a"]))
+        self.assertTrue(case.one_slot)
         step = case.steps[0]
         self.assertEqual((step.label, step.actor, step.verb, step.words, step.options),
                          ("w", "a", "acquire", ["h", "k,l"], {"wait": None, "owner": "job:1"}))

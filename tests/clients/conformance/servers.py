@@ -1,23 +1,38 @@
-"""The servers on which cases are run: plain, with TLS and users, a fleet, and Redis."""
+"""The servers on which cases are run: plain, with TLS and users, fleets, and Redis."""
 
+import binascii
+import collections
 import contextlib
 import random
 import re
 import time
 
 import own_server
+import resp
 from certificates import Certificates
 from kept_server import KeptServer
+from own_cluster import PartitionedFleet
 from own_fleet import Fleet
 from own_redis import Redis
 
 PASSWORD = "keeps its secrets"
 SYNC_SECONDS_MAX = 30
 LEADER_SECONDS_MAX = 20
+PARTITIONS = 2
+SLOTS = 16384
+# With them, a node replies while no other leads. The first one also stands for a lost connection.
+OUTAGE_WORDS = ("CLUSTERDOWN", "LOADING", "TRYAGAIN")
 # An application's user, as docs/SECURITY.md recommends it, and one that only this program uses.
 USERS = """user default on nopass ~* owner:* &* +@all
 user app on {hash} ~* owner:* resetchannels &fairlock:* +@lock +@connection +subscribe +unsubscribe
 """
+
+
+def calls_of(client):
+    """How often the server of this connection has executed each command."""
+    text = client.ask("INFO", "commandstats").decode()
+    return {name: int(calls)
+            for name, calls in re.findall(r"cmdstat_([\w|-]+):calls=(\d+)", text)}
 
 
 class Plain:
@@ -39,16 +54,20 @@ class Plain:
         return KeptServer("--durability", "async")
 
     @property
-    def port(self):
-        """The port to which drivers connect."""
-        return self.server.port
+    def ports(self):
+        """The ports to which drivers connect: several only in a fleet of several partitions."""
+        return [self.server.port]
 
-    def environment(self, port):
-        """For a driver that connects to `port`."""
-        return {"FAIRLOCK_URL": f"redis://127.0.0.1:{port}"}
+    def environment(self, ports):
+        """For a driver that connects to `ports` instead."""
+        return {"FAIRLOCK_URL": f"redis://127.0.0.1:{ports[0]}"}
 
     def connect(self):
         return self.server.connect()
+
+    def partition_of(self, _key):
+        """Tokens of one partition can be compared."""
+        return 0
 
     def ask(self, *command):
         with self.connect() as client:
@@ -56,12 +75,11 @@ class Plain:
 
     def counts(self):
         """How often each command has been executed."""
-        text = self.ask("INFO", "commandstats").decode()
-        return {name: int(calls)
-                for name, calls in re.findall(r"cmdstat_([\w|-]+):calls=(\d+)", text)}
+        with self.connect() as client:
+            return calls_of(client)
 
-    def outage(self, kind):
-        """Restarts the server; kind: planned or killed."""
+    def outage(self, kind, key):
+        """Ends the service for the key for a moment; kind: planned or killed."""
         if kind == "planned":
             self.server.stop_and_start_again()
         else:
@@ -82,12 +100,12 @@ class Tls(Plain):
                           *self.certificates.options(self.tls_port), "--tls-auth-clients", "no")
 
     @property
-    def port(self):
-        return self.tls_port
+    def ports(self):
+        return [self.tls_port]
 
-    def environment(self, port):
+    def environment(self, ports):
         password = PASSWORD.replace(" ", "%20")
-        return {"FAIRLOCK_URL": f"rediss://app:{password}@127.0.0.1:{port}",
+        return {"FAIRLOCK_URL": f"rediss://app:{password}@127.0.0.1:{ports[0]}",
                 "FAIRLOCK_CA": str(self.certificates.authority.certificate)}
 
 
@@ -102,17 +120,17 @@ class FleetServers(Plain):
     def __enter__(self):
         super().__enter__()
         if self.server.await_leader() is self.server.nodes[-1]:
-            self.outage("planned")
+            self.outage("planned", None)
         return self
 
     @property
-    def port(self):
-        return self.server.nodes[-1].port
+    def ports(self):
+        return [self.server.nodes[-1].port]
 
     def connect(self):
         return self.server.await_leader().connect()
 
-    def outage(self, kind):
+    def outage(self, kind, key):
         """Makes the leader hand over, or kills it and starts it again."""
         self._await_sync()
         old = self.server.await_leader()
@@ -148,6 +166,82 @@ class FleetServers(Plain):
             time.sleep(0.02)
 
 
+class ClusterServers(Plain):
+    """A fleet of several partitions, to which drivers connect in the cluster mode of their Redis
+    library."""
+
+    name = "cluster"
+
+    def make(self):
+        return PartitionedFleet(partitions=PARTITIONS, nodes_each=2)
+
+    def __enter__(self):
+        super().__enter__()
+        self.ranges = self.server.ranges()
+        return self
+
+    def partition_of(self, key):
+        tag = re.search(r"\{([^}]+)\}", key)
+        slot = binascii.crc_hqx((tag[1] if tag else key).encode(), 0) % SLOTS
+        return next(partition for partition, (first, last) in enumerate(self.ranges)
+                    if first <= slot <= last)
+
+    @property
+    def ports(self):
+        return [node.port for node in self.server.nodes]
+
+    def environment(self, ports):
+        return {"FAIRLOCK_CLUSTER": ",".join(f"127.0.0.1:{port}" for port in ports)}
+
+    def ask(self, *command):
+        """The key is the second word. Follows redirections; during an outage, asks again."""
+        end, port = time.monotonic() + LEADER_SECONDS_MAX, None
+        while True:
+            reply = self._ask_node(port or random.choice(self.ports), command)
+            word, *rest = reply.split() if isinstance(reply, resp.ErrorReply) else [None]
+            if word == "MOVED":
+                port = int(rest[1].rpartition(":")[2])
+            elif word not in OUTAGE_WORDS:
+                return reply
+            else:
+                port = None
+                time.sleep(0.05)
+            if time.monotonic() > end:
+                raise AssertionError(f"{command}: {reply}")
+
+    def _ask_node(self, port, command):
+        try:
+            with resp.Connection.to(("127.0.0.1", port)) as client:
+                return client.ask(*command)
+        except (OSError, resp.Ended) as failure:
+            return resp.ErrorReply(f"{OUTAGE_WORDS[0]} {failure!r}")
+
+    def counts(self):
+        found = collections.Counter()
+        for node in self.server.nodes:
+            with node.connect() as client:
+                found.update(calls_of(client))
+        return found
+
+    def outage(self, kind, key):
+        """Makes the leader of the key hand over, or kills it and starts it again."""
+        self.server.await_whole(SYNC_SECONDS_MAX)
+        partition = self.partition_of(key)
+        old = self.server.leaders()[partition]
+        if kind == "planned":
+            if (reply := old.connect().ask("CLUSTER", "FAILOVER")) != "OK":
+                raise AssertionError(f"{old.name} does not hand over: {reply}")
+        else:
+            old.kill()
+        end = time.monotonic() + LEADER_SECONDS_MAX
+        while self.server.leaders().get(partition) in (None, old):
+            if time.monotonic() > end:
+                raise AssertionError(f"no node follows {old.name}")
+            time.sleep(0.02)
+        if kind == "killed":
+            old.start()
+
+
 class RedisServer(Plain):
     """A redis-server, which is not fairlock."""
 
@@ -157,4 +251,4 @@ class RedisServer(Plain):
         return Redis()
 
 
-ALL = {kind.name: kind for kind in (Plain, Tls, FleetServers, RedisServer)}
+ALL = {kind.name: kind for kind in (Plain, Tls, FleetServers, ClusterServers, RedisServer)}
