@@ -90,6 +90,14 @@ void HoldState::Lose(const std::string& reason) {
   if (lost_.empty() && !is_over_ && !is_leaving_) lost_ = reason;
 }
 
+bool HoldState::Renewing(Duration lease, Time sent_at) {
+  const std::lock_guard lock(mutex_);
+  if (sent_at + lease >= sent_at_ + lease_) return false;
+  lease_ = lease;
+  sent_at_ = sent_at;
+  return true;
+}
+
 void HoldState::Renewed(Duration lease, Time sent_at) {
   const std::lock_guard lock(mutex_);
   if (!lost_.empty() || is_over_) return;

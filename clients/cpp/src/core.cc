@@ -30,6 +30,8 @@ constexpr Duration kCancelTime = 500ms;
 // A grant that arrives later than this part of the lease after its request is confirmed by RENEW,
 // from which the lease then counts: the time of the grant itself is not known here.
 constexpr int kLatePart = 10;
+// The server counts milliseconds, so its message may arrive earlier than the wait is over here.
+constexpr Duration kEarly = 5ms;
 
 Duration Until(Time time) {
   return std::max(0ms, std::chrono::ceil<Duration>(time - BootClock::now()));
@@ -109,7 +111,8 @@ void Core::Start(Flow<Result> flow, Done<Result> done, asio::cancellation_slot s
 }
 
 void Core::Lock(Terms terms, bool is_try, std::stop_token stop, Done<Hold> done) {
-  if (terms.owner.empty()) terms.owner = MakeOwner();
+  terms.is_named = !terms.owner.empty();
+  if (!terms.is_named) terms.owner = MakeOwner();
   auto waiting = std::make_shared<Waiting>(io_);
   // Called in any thread. The timer of the wait must not outlive the client.
   const auto cancel = [core = weak_from_this(), weak = std::weak_ptr(waiting)] {
@@ -236,8 +239,9 @@ awaitable<Core::Grant> Core::Listen(const Terms& terms, Patience patience, Time 
     waiting->messages.pop_front();
     if (message.event == "subscribed") throw Temporary("the connection was lost");
     if (message.event == "granted" && message.token) {
-      co_return co_await Confirm(terms, *message.token, sent_at);
+      co_return co_await Confirm(terms, *message.token, sent_at, terms.is_named);
     }
+    if (co_await IsEarlier(terms, patience, message)) continue;
     if (message.event == "timeout") co_return co_await AskWhy(terms);
     if (message.event == "cancelled" && message.reason == "deadlock") {
       throw Deadlock("the wait would never end");
@@ -248,9 +252,21 @@ awaitable<Core::Grant> Core::Listen(const Terms& terms, Patience patience, Time 
   }
 }
 
-awaitable<Core::Grant> Core::Confirm(const Terms& terms, std::int64_t token, Time sent_at) {
+// Whether the end of a wait that the message reports is that of an earlier one of the same owner.
+awaitable<bool> Core::IsEarlier(const Terms& terms, Patience patience, const Message& message) {
+  const auto left = patience.Left();
+  const bool is_on_time = message.event == "timeout" && left && *left <= kEarly;
+  const bool is_doubtful =
+      message.event == "cancelled" || (message.event == "timeout" && !is_on_time);
+  if (!terms.is_named || !is_doubtful) co_return false;
+  const auto answer = co_await link_.Ask(terms.Position(), kForever);
+  co_return answer.reply.kind != Value::Kind::kNil;  // it still waits
+}
+
+awaitable<Core::Grant> Core::Confirm(const Terms& terms, std::int64_t token, Time sent_at,
+                                     bool always) {
   const auto lease = terms.options.lease;
-  if (BootClock::now() - sent_at > lease / kLatePart) {
+  if (always || BootClock::now() - sent_at > lease / kLatePart) {
     const auto answer = co_await link_.Ask(terms.Renew(token, lease), kForever);
     if (answer.reply.integer != 1) {
       throw Temporary("the lease ended before its grant was confirmed");
@@ -322,7 +338,9 @@ awaitable<bool> Core::RenewOnce(StatePtr state, std::optional<Duration> lease) {
 
 awaitable<void> Core::AskRenewal(StatePtr state, Duration lease) {
   const auto command = state->terms.Renew(state->token, lease);
-  const auto answer = co_await link_.Ask(command, Until(state->Deadline()));
+  const auto limit = Until(state->Deadline());
+  if (state->Renewing(lease, BootClock::now())) state->EndPause();
+  const auto answer = co_await link_.Ask(command, limit);
   if (answer.reply.integer == 1) {
     state->Renewed(lease, answer.sent_at);
   } else {

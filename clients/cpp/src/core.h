@@ -45,6 +45,9 @@ class HoldState {
   bool End();  // its owner ends it; false if it has ended before
   void SetLeaving(bool is_leaving);
   void Lose(const std::string& reason);
+  // A renewal is sent: until its reply, the lease ends at the earlier of both times. Returns
+  // whether that is earlier than before.
+  bool Renewing(Duration lease, Time sent_at);
   void Renewed(Duration lease, Time sent_at);
 
  private:
@@ -117,7 +120,8 @@ class Core : public std::enable_shared_from_this<Core> {
                               WaitingPtr waiting);
   Flow<Grant> AskOnce(const Terms& terms, Patience patience, bool waits, WaitingPtr waiting);
   Flow<Grant> Listen(const Terms& terms, Patience patience, Time sent_at, WaitingPtr waiting);
-  Flow<Grant> Confirm(const Terms& terms, std::int64_t token, Time sent_at);
+  Flow<Grant> Confirm(const Terms& terms, std::int64_t token, Time sent_at, bool always = false);
+  Flow<bool> IsEarlier(const Terms& terms, Patience patience, const Message& message);
   Flow<Grant> AskWhy(const Terms& terms);
   Flow<void> Leave(const Terms& terms, WaitingPtr waiting, bool is_last_try);
   Flow<bool> Abandon(Terms terms, ListenerPtr listener, bool is_last_try);

@@ -17,6 +17,8 @@ struct Terms {
   std::vector<std::string> keys;
   std::string owner;
   LockOptions options;
+  // The program named the owner, so a message may still be about an earlier wait of the same owner.
+  bool is_named = false;
 
   [[nodiscard]] Command AboutKeys(const std::string& name) const {
     Command command{name, keys.front(), owner};
@@ -61,6 +63,9 @@ struct Terms {
     if (token) command.insert(command.end(), {"TOKEN", std::to_string(*token)});
     return command;
   }
+
+  // Nil if the owner does not wait.
+  [[nodiscard]] Command Position() const { return {"POSITION", keys.front(), owner}; }
 
   [[nodiscard]] Command Transfer(std::int64_t token, const std::string& new_owner,
                                  Duration lease) const {

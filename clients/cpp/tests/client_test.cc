@@ -151,6 +151,15 @@ TEST_F(ClientTest, RenewalSetsTheLease) {
   EXPECT_GT(outside.Ask({"PTTL", key}), 20000);
 }
 
+TEST_F(ClientTest, ShorterLeaseIsRenewedEarlier) {
+  auto hold = client.lock(key, {.lease = 60s});
+  hold.renew(600ms);
+  EXPECT_LE(hold.remaining(), 600ms);
+  std::this_thread::sleep_for(1500ms);
+  EXPECT_NO_THROW(hold.check());
+  EXPECT_EQ(outside.Ask({"CHECK", key, std::to_string(hold.token())}), 1);
+}
+
 TEST_F(ClientTest, HoldIsLostWhenItsLeaseEnds) {
   std::atomic<int> losses = 0;
   const LockOptions options{
@@ -192,6 +201,34 @@ TEST_F(ClientTest, OwnerThatComesBackHearsOfItsGrant) {
   auto again = client.lock(key, {.wait = 20s, .owner = "me"}, asio::use_future);
   rival.get().release();
   EXPECT_GT(again.get().token(), 0);
+}
+
+// They may arrive after the next request of the owner.
+TEST_F(ClientTest, MessagesAboutAnEarlierWaitOfTheOwnerAreNotBelieved) {
+  outside.Ask({"LOCK", key, "other"});
+  auto wait = client.lock(key, {.wait = 60s, .owner = "me"}, asio::use_future);
+  ASSERT_TRUE(Becomes([&] { return outside.Waiters(key) == 1; }));
+  std::vector<std::string> channels;
+  ASSERT_TRUE(Becomes([&] {
+    channels = outside.List({"PUBSUB", "CHANNELS"});
+    return channels.size() == 1;
+  }));
+  const auto renewals = outside.Calls("renew");
+  const auto questions = outside.Calls("position");
+  for (const std::string event : {R"("granted","token":1)", R"("cancelled","token":null)",
+                                  R"("timeout","token":null)", R"("lost","token":1)"}) {
+    outside.Ask(
+        {"PUBLISH", channels[0],
+         R"({"event":)" + event + R"(,"key":")" + key + R"(","owner":"me","reason":null})"});
+    std::this_thread::sleep_for(100ms);
+    EXPECT_EQ(outside.Waiters(key), 1) << event;
+    EXPECT_EQ(wait.wait_for(0s), std::future_status::timeout) << event;
+  }
+  EXPECT_EQ(outside.Calls("renew"), renewals + 1);
+  EXPECT_EQ(outside.Calls("position"), questions + 2);
+  outside.Ask({"UNLOCK", key, "other"});
+  auto hold = wait.get();
+  EXPECT_EQ(outside.Ask({"CHECK", key, std::to_string(hold.token())}), 1);
 }
 
 TEST_F(ClientTest, SemaphoreHasALimit) {

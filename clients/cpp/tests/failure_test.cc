@@ -113,6 +113,18 @@ TEST_F(FailureTest, HoldIsLostWhileTheServerIsSilent) {
   EXPECT_THROW(hold.check(), LostHold);
 }
 
+TEST_F(FailureTest, ShorterLeaseCountsEvenIfTheReplyIsLost) {
+  std::atomic<int> losses = 0;
+  auto hold = client.lock(
+      key, {.lease = 60s, .renew = false, .on_lost = [&](const std::string&) { ++losses; }});
+  const Stopped server;
+  auto renewal = hold.renew(500ms, asio::use_future);
+  EXPECT_TRUE(Becomes([&] { return losses == 1; }, 3s));
+  EXPECT_THROW(hold.check(), LostHold);
+  EXPECT_THROW(renewal.get(), Error);
+  EXPECT_THROW(hold.check(), LostHold);
+}
+
 TEST_F(FailureTest, LeaseCountsFromTheRequest) {
   client.lock(key).release();  // connects
   std::future<Hold> wait;

@@ -65,6 +65,17 @@ class Outside {
     return text;
   }
 
+  // The elements of an array.
+  std::vector<std::string> List(const std::vector<std::string>& words) {
+    auto* reply = Send(words);
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < reply->elements; ++i) {
+      texts.emplace_back(reply->element[i]->str, reply->element[i]->len);
+    }
+    freeReplyObject(reply);
+    return texts;
+  }
+
   long long Holders(const std::string& key) { return Ask({"LOCKED", key}); }
   long long Waiters(const std::string& key) { return Ask({"QUEUE", key}); }
 
