@@ -44,7 +44,8 @@ struct Setting {
   NetworkFaults network = {};
 };
 
-Setting MakeSetting(std::uint64_t seed);
+// One seed in four has a fleet of several partitions; with `has_partitions`, every seed has.
+Setting MakeSetting(std::uint64_t seed, bool has_partitions = false);
 std::string TextOf(const Setting& setting);
 
 struct HistoryLine {

@@ -33,6 +33,7 @@ struct Arguments {
   std::string fault = "none";
   bool expects_failure = false;
   bool has_trace = false;
+  bool has_partitions = false;
   bool runs_twice = false;
 };
 
@@ -86,6 +87,7 @@ void Explain(const Arguments& arguments, const Setting& setting) {
   PrintHistory(report, arguments.has_trace);
   std::cout << report.violation->text << "\n\nreplay: fairlock_fleet_sim --seed " << setting.seed;
   if (arguments.fault != "none") std::cout << " --fault " << arguments.fault;
+  if (arguments.has_partitions) std::cout << " --partitions";
   std::cout << " --trace\n";
 }
 
@@ -106,7 +108,7 @@ struct Counts {
 };
 
 bool RunSeed(const Arguments& arguments, std::uint64_t seed, Counts& counts) {
-  const Setting setting = MakeSetting(seed);
+  const Setting setting = MakeSetting(seed, arguments.has_partitions);
   const FleetReport report = RunFleet(setting, false);
   if (report.violation) {
     Explain(arguments, setting);
@@ -169,6 +171,8 @@ int main(int argc, char** argv) {
   app.add_option("--seed,--seeds", arguments.seeds, "one seed N, or all from A to B: A..B")
       ->capture_default_str();
   app.add_option("--fault", arguments.fault, "switch a deliberate fault on")->capture_default_str();
+  app.add_flag("--partitions", arguments.has_partitions,
+               "only fleets of several partitions, instead of one seed in four");
   app.add_flag("--trace", arguments.has_trace, "print the whole history of a seed that fails");
   app.add_flag("--twice", arguments.runs_twice, "run each seed twice and compare the histories");
   app.add_flag("--expect-failure", arguments.expects_failure,

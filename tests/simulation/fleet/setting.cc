@@ -5,11 +5,10 @@ namespace fairlock::fleet {
 
 namespace {
 
-// One seed in four has a fleet of several partitions. Its choices do not change what other seeds
-// choose.
-void ChooseFleet(Setting& setting) {
+// Its choices do not change what seeds without partitions choose.
+void ChooseFleet(Setting& setting, bool has_partitions) {
   simulation::Random random(setting.seed ^ 0x70617274);
-  if (!random.OneIn(4)) return;
+  if (!random.OneIn(4) && !has_partitions) return;
   setting.partitions = 3;
   setting.nodes = static_cast<int>(random.Between(3, 7));
   setting.late_nodes = static_cast<int>(random.Between(0, 2));
@@ -27,7 +26,7 @@ void ChooseFleet(Setting& setting) {
 
 }  // namespace
 
-Setting MakeSetting(std::uint64_t seed) {
+Setting MakeSetting(std::uint64_t seed, bool has_partitions) {
   simulation::Random random(seed);
   const auto some = [&](std::uint64_t often) {
     return random.OneIn(2) ? std::uint64_t{0} : often + random.Below(often * 4);
@@ -60,7 +59,7 @@ Setting MakeSetting(std::uint64_t seed) {
   setting.batch_bytes_max = static_cast<std::uint64_t>(random.Between(200, 4 << 10));
   setting.kept_bytes_max =
       static_cast<std::size_t>(random.OneIn(2) ? 64 << 20 : random.Between(0, 400));
-  ChooseFleet(setting);
+  ChooseFleet(setting, has_partitions);
   return setting;
 }
 
