@@ -318,10 +318,27 @@ CheckFiles() {
   systemd-analyze security fairlockd.service | tail -n 1
 }
 
+# A node of a fleet, whose etcd cannot be reached.
+StartNode() {
+  mkdir -p "/run/systemd/system/fairlockd@00.service.d"
+  cat >"/run/systemd/system/fairlockd@00.service.d/etcd.conf" <<'END'
+[Service]
+ExecStart=
+ExecStart=/usr/bin/fairlockd --config /etc/fairlock/fairlock.yaml --cluster-etcd 127.0.0.1:1 \
+  --port 4100 --http-port 0 --sentinel-port 0 --unix-socket /run/fairlock/00/fairlock.sock \
+  --cluster-node %H-00 --cluster-announce localhost:4100 --cluster-dialect cluster
+END
+  systemctl daemon-reload
+  systemctl start --no-block fairlockd@00
+  Becomes 1 pgrep -fc -- --port\ 4100
+}
+
 Remove() {
-  Step "remove: the data and the configuration stay"
+  Step "remove: the data and the configuration stay, all services are stopped"
+  StartNode
   Apt remove fairlock-server fairlock-tools
   Is "state of the service" "$(systemctl is-active fairlockd || true)" inactive
+  Is "nodes of a fleet that run" "$(pgrep -fc -- --port\ 4100 || true)" 0
   NotThere /usr/bin/fairlockd /usr/bin/fairlockctl /lib/systemd/system/fairlock*
   Is "data" "$(ls /var/lib/fairlock)" $'data\ndata.initialised'
   Is "access to the configuration" "$(Access $config)" "root:fairlock 640"

@@ -34,8 +34,7 @@ void RefuseForService(Service service, protocol::ReplyWriter& reply) {
       return reply.Error(ErrorCode::kLoading, "fairlock is loading its locks; try again soon");
     case Service::kClusterDown:
       return reply.Error(ErrorCode::kClusterDown,
-                         "this node does not lead its fleet, or has lost etcd; try again in a "
-                         "moment");
+                         "this node does not lead, or has lost etcd; try again in a moment");
     case Service::kShortOfSpace:
       return reply.Error(ErrorCode::kStorage,
                          "the disk has less free space than min_free_disk: locks can be released "
