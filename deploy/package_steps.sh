@@ -340,7 +340,7 @@ Remove() {
   Is "state of the service" "$(systemctl is-active fairlockd || true)" inactive
   Is "nodes of a fleet that run" "$(pgrep -fc -- --port\ 4100 || true)" 0
   NotThere /usr/bin/fairlockd /usr/bin/fairlockctl /lib/systemd/system/fairlock*
-  Is "data" "$(ls /var/lib/fairlock)" $'data\ndata.initialised'
+  Is "data" "$(ls /var/lib/fairlock)" $'backups\ndata\ndata.initialised'
   Is "access to the configuration" "$(Access $config)" "root:fairlock 640"
 
   Step "install again: the locks of before are held, what the administrator chose stays"
