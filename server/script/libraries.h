@@ -15,6 +15,12 @@ void PushTableLibrary(lua_State* lua);
 void PushMathLibrary(lua_State* lua);
 // cjson: encode, decode, null.
 void PushJsonLibrary(lua_State* lua);
+// cmsgpack: pack, unpack, unpack_one, unpack_limit.
+void PushMessagePackLibrary(lua_State* lua);
+// struct: pack, unpack, size.
+void PushStructLibrary(lua_State* lua);
+// bit: operations on 32 bits.
+void PushBitLibrary(lua_State* lua);
 // redis: call, pcall and related functions.
 void PushRedisLibrary(lua_State* lua);
 

@@ -28,8 +28,10 @@ void PushGlobals(lua_State* lua) {
     void (*push)(lua_State*);
   };
   constexpr Library kLibraries[] = {
-      {"string", PushStringLibrary}, {"table", PushTableLibrary}, {"math", PushMathLibrary},
-      {"cjson", PushJsonLibrary},    {"redis", PushRedisLibrary},
+      {"string", PushStringLibrary}, {"table", PushTableLibrary},
+      {"math", PushMathLibrary},     {"cjson", PushJsonLibrary},
+      {"redis", PushRedisLibrary},   {"bit", PushBitLibrary},
+      {"struct", PushStructLibrary}, {"cmsgpack", PushMessagePackLibrary},
   };
   PushBaseLibrary(lua);
   for (const Library& library : kLibraries) {

@@ -2,16 +2,19 @@
 
 import os
 import pathlib
+import random
 import subprocess
 import unittest
 
 from own_redis import REDIS, Redis
+import random_scripts
 import resp
 
 # One script per line; '#' begins a heading.
 SCRIPTS = [line for line in pathlib.Path(__file__).with_name("script_answers.txt").read_text(
     encoding="utf-8").split("\n") if line and not line.startswith("#")]
 KEYS = ("k1", "k2")
+RANDOM_SCRIPTS = int(os.environ.get("RANDOM_SCRIPTS", "3000"))
 ARGV = ("v", "100", "", b"\x00\xff\r\n")
 
 # Sent after each script: shows where the reply ends.
@@ -67,6 +70,19 @@ class SameBytes(unittest.TestCase):
                     self.assertEqual(console.answer(script), answer_of_redis(connection, script))
         print(f"{len(SCRIPTS)} scripts answered as by Redis")
         self.assertGreater(len(SCRIPTS), 500)
+
+    def test_random_scripts(self):
+        chance = random.Random(1)
+        errors = 0
+        with Redis() as redis, Console() as console, redis.connect() as connection:
+            for _ in range(RANDOM_SCRIPTS):
+                script = random_scripts.script(chance)
+                answer = answer_of_redis(connection, script)
+                errors += answer.startswith(b"-")
+                with self.subTest(script.removeprefix(random_scripts.SHOW)):
+                    self.assertEqual(console.answer(script), answer)
+        self.assertGreater(errors, RANDOM_SCRIPTS / 10)
+        self.assertLess(errors, RANDOM_SCRIPTS / 2)
 
 
 if __name__ == "__main__":

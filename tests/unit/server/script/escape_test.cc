@@ -59,6 +59,9 @@ constexpr std::string_view kRefused[] = {
     "rawset(string, 'len', function() return 7 end)",
     "rawset(redis, 'call', function() return 7 end)",
     "rawset(cjson, 'encode', nil)",
+    "rawset(bit, 'band', nil)",
+    "struct.pack = nil",
+    "cmsgpack.leak = 1",
     "string.len = function() return 7 end",
     "redis.call = function() return 7 end",
     "math.max = nil",
@@ -161,16 +164,19 @@ TEST(ScriptEscape, NamesEveryGlobalThatThereIs) {
   ScriptStage stage;
   const std::string reply = stage.Eval(
       "local names = {} "
-      "for _, name in ipairs({'_G', '_VERSION', 'assert', 'cjson', 'collectgarbage', 'coroutine', "
-      "'debug', 'dofile', 'error', 'gcinfo', 'getfenv', 'getmetatable', 'io', 'ipairs', 'load', "
+      "for _, name in ipairs({'_G', '_VERSION', 'assert', 'bit', 'cjson', 'cmsgpack', "
+      "'collectgarbage', 'coroutine', 'debug', 'dofile', 'error', 'gcinfo', 'getfenv', "
+      "'getmetatable', 'io', 'ipairs', 'load', "
       "'loadfile', 'loadstring', 'math', 'module', 'newproxy', 'next', 'os', 'package', 'pairs', "
       "'pcall', 'print', 'rawequal', 'rawget', 'rawset', 'redis', 'require', 'select', 'setfenv', "
-      "'setmetatable', 'string', 'table', 'tonumber', 'tostring', 'type', 'unpack', 'xpcall'}) do "
+      "'setmetatable', 'string', 'struct', 'table', 'tonumber', 'tostring', 'type', 'unpack', "
+      "'xpcall'}) do "
       "if pcall(function() return _G[name] end) then table.insert(names, name) end end "
       "return table.concat(names, ' ')");
-  EXPECT_THAT(reply, testing::HasSubstr("_G _VERSION assert cjson error getmetatable ipairs math "
-                                        "next pairs pcall rawequal rawget rawset redis select "
-                                        "setmetatable string table tonumber tostring type unpack"));
+  EXPECT_THAT(reply, testing::HasSubstr("_G _VERSION assert bit cjson cmsgpack error getmetatable "
+                                        "ipairs math next pairs pcall rawequal rawget rawset redis "
+                                        "select setmetatable string struct table tonumber tostring "
+                                        "type unpack"));
 }
 
 }  // namespace
