@@ -1,0 +1,180 @@
+"""One subscription connection of a channel, for threads."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any, Callable
+
+import redis
+
+from ._failures import is_temporary, pauses
+from ._replies import Message
+from ._routes import Route
+from ._topics import Topic
+
+_log = logging.getLogger("fairlock")
+
+SUBSCRIBE_SECONDS = 5.0
+
+
+class Subscriber:
+    """Subscribes to the topics of one partition, at the node that leads it.
+
+    A thread reads. When it loses the connection, it subscribes to all topics at the node that leads
+    then. If nothing listens to them, it ends, and the next wait starts another one.
+    """
+
+    def __init__(self, route: Route) -> None:
+        self.route = route  # of any key of the partition
+        #: By name. The channel changes it.
+        self.topics: dict[str, Topic] = {}
+        #: Held during each request about these topics.
+        self.gate = threading.Lock()
+        self._news = threading.Condition()  # guards all below
+        self._pubsub: Any = None  # while it is connected
+        self._address: str | None = None  # of the node
+        self._number = 0  # of connections until now
+        self._confirmed: dict[str, bool] = {}  # what this connection has asked for
+        self._failure: Exception | None = None  # of the last attempt to connect
+        self._calls = 0  # of subscribe() that wait
+        self._reader: threading.Thread | None = None
+        self._is_closed = False
+
+    def subscribe(self, topic: Topic, seconds: float, doubted: int | None) -> int:
+        """Waits until the node has confirmed the subscription; returns the number of the
+        connection. `doubted`: the leader does not know the subscription over this one."""
+        with self._news:
+            if self._reader is None:
+                self._failure = None
+                self._reader = threading.Thread(target=self._run, name="fairlock-channel",
+                                                daemon=True)
+                self._reader.start()
+            elif self._pubsub is not None:
+                if doubted == self._number or self._address != topic.route.address:
+                    self._leave_node()
+                else:
+                    self._ask_for_all()
+            self._calls += 1
+            try:
+                self._news.wait_for(lambda: self._is_settled(topic), seconds)
+            finally:
+                self._calls -= 1
+            if self._confirmed.get(topic.name):
+                return self._number
+            raise self._failure or redis.TimeoutError(f"SUBSCRIBE: no reply within {seconds:g} s")
+
+    def unsubscribe(self, name: str) -> None:
+        """Nothing uses the topic any more."""
+        with self._news:
+            if name not in self.topics and name in self._confirmed:
+                del self._confirmed[name]
+                _send(self._pubsub.unsubscribe, name)
+
+    def close(self) -> None:
+        """Closes the connection."""
+        with self._news:
+            self._is_closed = True
+            reader = self._reader
+            if self._pubsub is not None:
+                _send(self._pubsub.unsubscribe)  # wakes the reader
+            self._news.notify_all()
+        if reader is not None:
+            reader.join(SUBSCRIBE_SECONDS)
+
+    def _is_settled(self, topic: Topic) -> bool:
+        if self._confirmed.get(topic.name):
+            return True
+        return self._failure is not None and not is_temporary(self._failure)
+
+    def _ask_for_all(self) -> None:
+        missing = [name for name in list(self.topics) if name not in self._confirmed]
+        if missing:
+            self._confirmed.update(dict.fromkeys(missing, False))
+            _send(self._pubsub.subscribe, *missing)
+
+    def _leave_node(self) -> None:
+        """The reader then connects to the node that leads now."""
+        self.route.heed(redis.ConnectionError("the subscription is not known to the leader"))
+        pubsub, self._pubsub = self._pubsub, None
+        self._confirmed = {}
+        _send(pubsub.ping)  # wakes the reader
+
+    def _run(self) -> None:
+        attempts = pauses()
+        while True:
+            pubsub, failure = None, None
+            try:
+                pubsub, address = self.route.pubsub()
+                self._begin(pubsub, address)
+                while self._pubsub is pubsub and not self._is_closed:
+                    self._read(pubsub)
+                    attempts = pauses()
+            except Exception as error:  # another thread may close the connection at any moment
+                failure = error
+                if isinstance(error, redis.RedisError):
+                    self.route.heed(error)
+            if pubsub is not None:
+                pubsub.close()
+            if self._ends(failure):
+                return
+            if failure is not None:
+                _log.warning("the channel subscribes again: %s", failure)
+                with self._news:
+                    self._news.wait_for(lambda: self._is_closed, next(attempts))
+
+    def _begin(self, pubsub: Any, address: str | None) -> None:
+        names = list(self.topics)
+        pubsub.subscribe(*names)  # connects, which may take long
+        with self._news:
+            self._pubsub, self._address = pubsub, address
+            self._number += 1
+            self._failure = None
+            self._confirmed = dict.fromkeys(names, False)
+            self._ask_for_all()
+
+    def _ends(self, failure: Exception | None) -> bool:
+        with self._news:
+            self._pubsub = None
+            self._confirmed = {}
+            self._failure = failure
+            self._news.notify_all()
+            is_used = self._calls or any(topic.listeners for topic in list(self.topics.values()))
+            if self._is_closed or not is_used:
+                self._reader = None
+            return self._reader is None
+
+    def _read(self, pubsub: Any) -> None:
+        """Handles one message. If nothing is received for the client's socket_timeout, asks for a
+        sign of life: the server may be gone."""
+        silence = pubsub.connection.socket_timeout
+        message = pubsub.get_message(timeout=silence)
+        if message is None and silence is not None:
+            pubsub.ping()
+            message = pubsub.get_message(timeout=silence)
+            if message is None:
+                raise redis.TimeoutError(f"no message and no reply within {silence:g} s")
+        if message is not None:
+            self._deliver(message)
+
+    def _deliver(self, message: dict[str, Any]) -> None:
+        name = message["channel"]
+        topic = self.topics.get(name.decode() if isinstance(name, bytes) else name)
+        if topic is None:
+            return
+        if message["type"] == "subscribe":
+            # What was published in between is lost, so all waits must ask again.
+            topic.listeners.deliver_to_all(Message("subscribed"))
+            with self._news:
+                self._confirmed[topic.name] = True
+                self._news.notify_all()
+        elif message["type"] == "message":
+            topic.listeners.deliver(message["data"])
+
+
+def _send(command: Callable[..., Any], *names: str) -> None:
+    """A connection that has failed is the reader's affair."""
+    try:
+        command(*names)
+    except (redis.RedisError, OSError):
+        pass

@@ -1,0 +1,182 @@
+"""One subscription connection of a channel, for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any, Callable, Coroutine
+
+import redis
+
+from .._failures import describes_errors, is_temporary, pauses
+from .._replies import Message
+from .._terms import now
+from .._topics import Topic
+from ._routes import Route
+from ._tasks import start, within
+
+_log = logging.getLogger("fairlock")
+
+
+class Subscriber:
+    """Subscribes to the topics of one partition, at the node that leads it.
+
+    A task reads. When it loses the connection, it subscribes to all topics at the node that leads
+    then. If nothing listens to them, it ends, and the next wait starts another one.
+    """
+
+    def __init__(self, route: Route) -> None:
+        self.route = route  # of any key of the partition
+        #: By name. The channel changes it.
+        self.topics: dict[str, Topic] = {}
+        #: Held during each request about these topics.
+        self.gate = asyncio.Lock()
+        self._news = asyncio.Event()
+        self._pubsub: Any = None  # while it is connected
+        self._address: str | None = None  # of the node
+        self._number = 0  # of connections until now
+        self._confirmed: dict[str, bool] = {}  # what this connection has asked for
+        self._failure: Exception | None = None  # of the last attempt to connect
+        self._calls = 0  # of subscribe() that wait
+        self._reader: asyncio.Task[None] | None = None
+
+    async def subscribe(self, topic: Topic, seconds: float, doubted: int | None) -> int:
+        """Waits until the node has confirmed the subscription; returns the number of the
+        connection. `doubted`: the leader does not know the subscription over this one."""
+        if self._reader is None:
+            self._failure = None
+            self._reader = asyncio.create_task(self._run())
+        elif self._pubsub is not None:
+            if doubted == self._number or self._address != topic.route.address:
+                self._leave_node()
+            else:
+                self._ask_for_all()
+        await self._until_settled(topic, now() + seconds)
+        if self._confirmed.get(topic.name):
+            return self._number
+        raise self._failure or redis.TimeoutError(f"SUBSCRIBE: no reply within {seconds:g} s")
+
+    def unsubscribe(self, name: str) -> None:
+        """Nothing uses the topic any more."""
+        if name not in self.topics and name in self._confirmed:
+            del self._confirmed[name]
+            self._send(self._pubsub.unsubscribe, name)
+
+    async def close(self) -> None:
+        """Closes the connection."""
+        if self._reader is not None:
+            self._reader.cancel()
+            await asyncio.wait({self._reader})
+
+    async def _until_settled(self, topic: Topic, end: float) -> None:
+        self._calls += 1
+        try:
+            while not self._is_settled(topic) and now() < end:
+                self._news.clear()
+                await within(end - now(), self._news.wait())
+        finally:
+            self._calls -= 1
+
+    def _is_settled(self, topic: Topic) -> bool:
+        if self._confirmed.get(topic.name):
+            return True
+        return self._failure is not None and not is_temporary(self._failure)
+
+    def _ask_for_all(self) -> None:
+        missing = [name for name in self.topics if name not in self._confirmed]
+        if missing:
+            self._confirmed.update(dict.fromkeys(missing, False))
+            self._send(self._pubsub.subscribe, *missing)
+
+    def _leave_node(self) -> None:
+        """The reader then connects to the node that leads now."""
+        self.route.heed(redis.ConnectionError("the subscription is not known to the leader"))
+        self._send(self._pubsub.ping)  # wakes the reader
+        self._pubsub = None
+        self._confirmed = {}
+
+    def _send(self, command: Callable[..., Coroutine[Any, Any, Any]], *names: str) -> None:
+        """In a task of its own, because the caller may be cancelled. A connection that has failed
+        is the reader's affair."""
+        async def send() -> None:
+            try:
+                await command(*names)
+            except (redis.RedisError, OSError, IndexError):
+                pass
+
+        if self._pubsub.connection.is_connected:
+            start(send())
+
+    async def _run(self) -> None:
+        attempts = pauses()
+        pubsub = None
+        try:
+            while True:
+                failure: Exception | None = None
+                try:
+                    with describes_errors():
+                        pubsub, address = await self.route.pubsub()
+                        await self._begin(pubsub, address)
+                    while self._pubsub is pubsub:
+                        await self._read(pubsub)
+                        attempts = pauses()
+                except (redis.RedisError, OSError) as error:
+                    failure = error
+                    if isinstance(error, redis.RedisError):
+                        self.route.heed(error)
+                if pubsub is not None:
+                    await pubsub.close()
+                if self._ends(failure):
+                    return
+                if failure is not None:
+                    _log.warning("the channel subscribes again: %s", failure)
+                    await asyncio.sleep(next(attempts))
+        finally:
+            self._reader = self._pubsub = None
+            if pubsub is not None:
+                await pubsub.close()
+
+    async def _begin(self, pubsub: Any, address: str | None) -> None:
+        names = list(self.topics)
+        await pubsub.subscribe(*names)  # connects
+        self._pubsub, self._address = pubsub, address
+        self._number += 1
+        self._failure = None
+        self._confirmed = dict.fromkeys(names, False)
+        self._ask_for_all()
+
+    def _ends(self, failure: Exception | None) -> bool:
+        self._pubsub = None
+        self._confirmed = {}
+        self._failure = failure
+        self._news.set()
+        is_used = self._calls or any(topic.listeners for topic in self.topics.values())
+        if not is_used:
+            self._reader = None
+        return not is_used
+
+    async def _read(self, pubsub: Any) -> None:
+        """Handles one message. If nothing is received for the client's socket_timeout, asks for a
+        sign of life: the server may be gone."""
+        silence = pubsub.connection.socket_timeout
+        message = await pubsub.get_message(timeout=silence)
+        if message is None and silence is not None:
+            await pubsub.ping()
+            message = await pubsub.get_message(timeout=silence)
+            if message is None:
+                raise redis.TimeoutError(f"no message and no reply within {silence:g} s")
+        if message is not None:
+            self._deliver(message)
+
+    def _deliver(self, message: dict[str, Any]) -> None:
+        name = message["channel"]
+        topic = self.topics.get(name.decode() if isinstance(name, bytes) else name)
+        if topic is None:
+            return
+        if message["type"] == "subscribe":
+            # What was published in between is lost, so all waits must ask again.
+            topic.listeners.deliver_to_all(Message("subscribed"))
+            self._confirmed[topic.name] = True
+            self._news.set()
+        elif message["type"] == "message":
+            topic.listeners.deliver(message["data"])
