@@ -20,8 +20,13 @@ class ClusterCase(unittest.TestCase):
     """All tests of a class have one fleet."""
 
     @classmethod
+    def node_options(cls):
+        return ()
+
+    @classmethod
     def setUpClass(cls):
-        cls.fleet = cls.enterClassContext(PartitionedFleet(partitions=2, nodes_each=2))
+        cls.fleet = cls.enterClassContext(PartitionedFleet(partitions=2, nodes_each=2,
+                                                           options=cls.node_options()))
         cls.ports = [node.port for node in cls.fleet.nodes]
         cls.ranges = cls.fleet.ranges()
 

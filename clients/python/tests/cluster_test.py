@@ -1,15 +1,23 @@
 """Locks of threads in a fleet of several partitions."""
 
+import pathlib
+import tempfile
 import time
 import unittest
 
+import readme_test
 import redis
 import redis.cluster
 import support
 from cluster_case import ClusterCase
+from own_server import hash_of
 
 import fairlock
 from fairlock._slots import name_in_slot
+
+# Of an application: those of every client library, and those that RedisCluster needs.
+PERMISSIONS = ("~* owner:* resetchannels &fairlock:* +@lock +@connection +subscribe +unsubscribe "
+               "+info +cluster|slots +command")
 
 
 class Names(unittest.TestCase):
@@ -172,6 +180,34 @@ class Threads(ClusterCase):
         self.addCleanup(single.close)
         with fairlock.Channel(single) as channel, self.assertRaisesRegex(TypeError, "same kind"):
             fairlock.lock(self.client(), "k", channel=channel).acquire()
+
+
+    def test_the_example_of_the_readme(self):
+        (example,) = [text for text in readme_test.blocks() if "Cluster" in text]
+        nodes = {f'"lock{number}", 3247': f'"127.0.0.1", {port}'
+                 for number, port in enumerate(self.ports[:3], 1)}
+        self.assertEqual(len(readme_test.run_block(example, nodes)), 2)
+
+
+class Users(ClusterCase):
+
+    @classmethod
+    def node_options(cls):
+        folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+        users = pathlib.Path(folder) / "users.acl"
+        users.write_text("user default on nopass ~* owner:* &* +@all\n"
+                         f"user app on {hash_of('secret')} {PERMISSIONS}\n")
+        return ["--acl-file", str(users)]
+
+    def test_a_user_with_few_permissions(self):
+        client = self.client(username="app", password="secret")
+        with fairlock.Channel(client) as channel:
+            for key in self.keys():
+                with fairlock.lock(client, key, wait=10, channel=channel):
+                    pass
+            self.kill_leader(key)
+            with fairlock.lock(client, key, wait=10, channel=channel):
+                pass
 
 
 class FailOver(ClusterCase):

@@ -21,7 +21,6 @@ _log = logging.getLogger("fairlock")
 # reply was lost.
 _GRACE_SECONDS = 5.0
 _WAIT_SECONDS_MIN = 0.001
-_SUBSCRIBE_SECONDS = 5.0
 # The server counts milliseconds, so its message may arrive earlier than the wait is over here.
 _EARLY_SECONDS = 0.005
 # A grant that arrives later than this part of the lease after its request is confirmed by RENEW,
@@ -82,9 +81,7 @@ class Acquisition:
         return None if left is None else left + _GRACE_SECONDS
 
     def _subscribe(self) -> Flow[str]:
-        left = self._left()
-        seconds = _SUBSCRIBE_SECONDS if left is None else min(left, _SUBSCRIBE_SECONDS)
-        subscription: Subscription = yield Subscribe(seconds, self._doubted)
+        subscription: Subscription = yield Subscribe(self._doubted)
         self._subscription = subscription
         # A message about an earlier request must not be taken for the answer to this one.
         while (yield Listen(0)) is not None:

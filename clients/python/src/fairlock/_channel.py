@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from typing import Any, ContextManager
 
 from ._client import Client
+from ._failures import is_temporary, pauses
 from ._listeners import Listener
 from ._routes import lasting_route, route_to
 from ._steps import Subscription
 from ._subscriber import SUBSCRIBE_SECONDS, Subscriber
-from ._terms import Name, Terms, make_owner
+from ._terms import Name, Terms, make_owner, now
 from ._topics import Topics
 from .errors import FairlockError
 
@@ -34,11 +36,20 @@ class Channel:
         route = lasting_route(client)
         if route is not None:
             self._topics.open(route)
+            self._open()
+
+    def _open(self) -> None:
+        """While the server cannot be reached, asks again."""
+        attempts, give_up_at = pauses(), now() + SUBSCRIBE_SECONDS
+        while True:
             try:
-                self.subscribe(None, SUBSCRIBE_SECONDS)
-            except BaseException:
-                self.close()
-                raise
+                self.subscribe(None)
+                return
+            except BaseException as error:
+                if not is_temporary(error) or now() >= give_up_at:
+                    self.close()
+                    raise
+            time.sleep(next(attempts))
 
     def __enter__(self) -> Channel:
         return self
@@ -72,14 +83,13 @@ class Channel:
         if left is not None and left.subscriber is not None:
             left.subscriber.unsubscribe(left.name)
 
-    def subscribe(self, slot: int | None, seconds: float,
-                  doubted: int | None = None) -> Subscription:
+    def subscribe(self, slot: int | None, doubted: int | None = None) -> Subscription:
         """Returns once the server knows the name to which it will send the messages. `doubted` is
         the number of a subscription that the server does not know. For Port."""
         self.require_open()
         with self._guard:
             topic, left = self._topics.connect(slot)
-        number = topic.subscriber.subscribe(topic, seconds, doubted)
+        number = topic.subscriber.subscribe(topic, doubted)
         if left is not None:
             left.subscriber.unsubscribe(left.name)
         return Subscription(topic.name, number)

@@ -127,7 +127,7 @@ class Port:
     def _subscribe(self, step: Subscribe) -> Subscription | None:
         if self._channel is None:
             return None
-        return self._channel.subscribe(self._route.slot, step.seconds, step.doubted)
+        return self._channel.subscribe(self._route.slot, step.doubted)
 
     def _read_outstanding(self, seconds: float) -> bool:
         if self._interrupted is None:

@@ -178,10 +178,11 @@ def address_of(client: Any, slot: int) -> str:
 
 
 def without_table(error: Exception) -> redis.RedisError:
-    """What to raise if redis-py could not read the table. Only a server that is no node of a fleet
-    of several partitions will never have one."""
+    """What to raise if redis-py could not read the table."""
     if "not enabled" in str(error):
         return redis.ResponseError(f"a redis.Redis is needed as the client of this server: {error}")
+    if "no permissions" in str(error):
+        return redis.exceptions.NoPermissionError(str(error))
     return redis.ConnectionError(f"no node is known for the key: {error}")
 
 

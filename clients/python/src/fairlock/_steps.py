@@ -38,10 +38,9 @@ class Pause:
 
 @dataclass(slots=True)
 class Subscribe:
-    """Make sure that the server knows the channel, within these seconds. Result: a Subscription.
-    `doubted` is the number of one that the server does not know."""
+    """Make sure that the server knows the channel. Result: a Subscription. `doubted` is the number
+    of one that the server does not know."""
 
-    seconds: float
     doubted: int | None
 
 

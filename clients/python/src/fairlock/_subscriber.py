@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 import redis
 
-from ._failures import is_temporary, pauses
+from ._failures import pauses
 from ._replies import Message
 from ._routes import Route
 from ._topics import Topic
@@ -36,17 +36,18 @@ class Subscriber:
         self._address: str | None = None  # of the node
         self._number = 0  # of connections until now
         self._confirmed: dict[str, bool] = {}  # what this connection has asked for
-        self._failure: Exception | None = None  # of the last attempt to connect
+        self._failures = 0
+        self._failure: Exception = redis.ConnectionError("not connected")  # the last one
         self._calls = 0  # of subscribe() that wait
         self._reader: threading.Thread | None = None
         self._is_closed = False
 
-    def subscribe(self, topic: Topic, seconds: float, doubted: int | None) -> int:
+    def subscribe(self, topic: Topic, doubted: int | None) -> int:
         """Waits until the node has confirmed the subscription; returns the number of the
-        connection. `doubted`: the leader does not know the subscription over this one."""
+        connection. `doubted`: the leader does not know the subscription over this one. Raises the
+        error that ends an attempt in the meantime."""
         with self._news:
             if self._reader is None:
-                self._failure = None
                 self._reader = threading.Thread(target=self._run, name="fairlock-channel",
                                                 daemon=True)
                 self._reader.start()
@@ -56,13 +57,17 @@ class Subscriber:
                 else:
                     self._ask_for_all()
             self._calls += 1
+            failures = self._failures
             try:
-                self._news.wait_for(lambda: self._is_settled(topic), seconds)
+                self._news.wait_for(lambda: self._confirmed.get(topic.name)
+                                    or self._failures != failures, SUBSCRIBE_SECONDS)
             finally:
                 self._calls -= 1
             if self._confirmed.get(topic.name):
                 return self._number
-            raise self._failure or redis.TimeoutError(f"SUBSCRIBE: no reply within {seconds:g} s")
+            if self._failures != failures:
+                raise self._failure
+            raise redis.TimeoutError(f"SUBSCRIBE: no reply within {SUBSCRIBE_SECONDS:g} s")
 
     def unsubscribe(self, name: str) -> None:
         """Nothing uses the topic any more."""
@@ -81,11 +86,6 @@ class Subscriber:
             self._news.notify_all()
         if reader is not None:
             reader.join(SUBSCRIBE_SECONDS)
-
-    def _is_settled(self, topic: Topic) -> bool:
-        if self._confirmed.get(topic.name):
-            return True
-        return self._failure is not None and not is_temporary(self._failure)
 
     def _ask_for_all(self) -> None:
         missing = [name for name in list(self.topics) if name not in self._confirmed]
@@ -129,7 +129,6 @@ class Subscriber:
         with self._news:
             self._pubsub, self._address = pubsub, address
             self._number += 1
-            self._failure = None
             self._confirmed = dict.fromkeys(names, False)
             self._ask_for_all()
 
@@ -137,7 +136,9 @@ class Subscriber:
         with self._news:
             self._pubsub = None
             self._confirmed = {}
-            self._failure = failure
+            if failure is not None:
+                self._failures += 1
+                self._failure = failure
             self._news.notify_all()
             is_used = self._calls or any(topic.listeners for topic in list(self.topics.values()))
             if self._is_closed or not is_used:

@@ -7,10 +7,11 @@ import os
 from typing import Any, AsyncContextManager
 
 from .._client import AsyncClient
+from .._failures import is_temporary, pauses
 from .._listeners import Listener
 from .._steps import Subscription
 from .._subscriber import SUBSCRIBE_SECONDS
-from .._terms import Name, Terms, make_owner
+from .._terms import Name, Terms, make_owner, now
 from .._topics import Topics
 from ..errors import FairlockError
 from ._routes import lasting_route, route_to
@@ -38,12 +39,21 @@ class Channel:
         self._is_open = True
         if self._route is not None:
             self._topics.open(self._route)
-            try:
-                await self.subscribe(None, SUBSCRIBE_SECONDS)
-            except BaseException:
-                await self.close()
-                raise
+            await self._open()
         return self
+
+    async def _open(self) -> None:
+        """While the server cannot be reached, asks again."""
+        attempts, give_up_at = pauses(), now() + SUBSCRIBE_SECONDS
+        while True:
+            try:
+                await self.subscribe(None)
+                return
+            except BaseException as error:
+                if not is_temporary(error) or now() >= give_up_at:
+                    await self.close()
+                    raise
+            await asyncio.sleep(next(attempts))
 
     async def __aexit__(self, *failure: object) -> None:
         await self.close()
@@ -71,13 +81,12 @@ class Channel:
         if left is not None and left.subscriber is not None:
             left.subscriber.unsubscribe(left.name)
 
-    async def subscribe(self, slot: int | None, seconds: float,
-                        doubted: int | None = None) -> Subscription:
+    async def subscribe(self, slot: int | None, doubted: int | None = None) -> Subscription:
         """Returns once the server knows the name to which it will send the messages. `doubted` is
         the number of a subscription that the server does not know. For Port."""
         self.require_open()
         topic, left = self._topics.connect(slot)
-        number = await topic.subscriber.subscribe(topic, seconds, doubted)
+        number = await topic.subscriber.subscribe(topic, doubted)
         if left is not None:
             left.subscriber.unsubscribe(left.name)
         return Subscription(topic.name, number)

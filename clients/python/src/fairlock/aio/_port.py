@@ -146,7 +146,7 @@ class Port:
     async def _subscribe(self, step: Subscribe) -> Subscription | None:
         if self._channel is None:
             return None
-        return await self._channel.subscribe(self._route.slot, step.seconds, step.doubted)
+        return await self._channel.subscribe(self._route.slot, step.doubted)
 
     async def _await_outstanding(self, seconds: float) -> bool:
         if self._interrupted is None:

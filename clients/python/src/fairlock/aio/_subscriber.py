@@ -8,8 +8,9 @@ from typing import Any, Callable, Coroutine
 
 import redis
 
-from .._failures import describes_errors, is_temporary, pauses
+from .._failures import describes_errors, pauses
 from .._replies import Message
+from .._subscriber import SUBSCRIBE_SECONDS
 from .._terms import now
 from .._topics import Topic
 from ._routes import Route
@@ -36,25 +37,29 @@ class Subscriber:
         self._address: str | None = None  # of the node
         self._number = 0  # of connections until now
         self._confirmed: dict[str, bool] = {}  # what this connection has asked for
-        self._failure: Exception | None = None  # of the last attempt to connect
+        self._failures = 0
+        self._failure: Exception = redis.ConnectionError("not connected")  # the last one
         self._calls = 0  # of subscribe() that wait
         self._reader: asyncio.Task[None] | None = None
 
-    async def subscribe(self, topic: Topic, seconds: float, doubted: int | None) -> int:
+    async def subscribe(self, topic: Topic, doubted: int | None) -> int:
         """Waits until the node has confirmed the subscription; returns the number of the
-        connection. `doubted`: the leader does not know the subscription over this one."""
+        connection. `doubted`: the leader does not know the subscription over this one. Raises the
+        error that ends an attempt in the meantime."""
         if self._reader is None:
-            self._failure = None
             self._reader = asyncio.create_task(self._run())
         elif self._pubsub is not None:
             if doubted == self._number or self._address != topic.route.address:
                 self._leave_node()
             else:
                 self._ask_for_all()
-        await self._until_settled(topic, now() + seconds)
+        failures = self._failures
+        await self._until(lambda: self._confirmed.get(topic.name) or self._failures != failures)
         if self._confirmed.get(topic.name):
             return self._number
-        raise self._failure or redis.TimeoutError(f"SUBSCRIBE: no reply within {seconds:g} s")
+        if self._failures != failures:
+            raise self._failure
+        raise redis.TimeoutError(f"SUBSCRIBE: no reply within {SUBSCRIBE_SECONDS:g} s")
 
     def unsubscribe(self, name: str) -> None:
         """Nothing uses the topic any more."""
@@ -68,19 +73,15 @@ class Subscriber:
             self._reader.cancel()
             await asyncio.wait({self._reader})
 
-    async def _until_settled(self, topic: Topic, end: float) -> None:
+    async def _until(self, is_over: Callable[[], Any]) -> None:
         self._calls += 1
+        end = now() + SUBSCRIBE_SECONDS
         try:
-            while not self._is_settled(topic) and now() < end:
+            while not is_over() and now() < end:
                 self._news.clear()
                 await within(end - now(), self._news.wait())
         finally:
             self._calls -= 1
-
-    def _is_settled(self, topic: Topic) -> bool:
-        if self._confirmed.get(topic.name):
-            return True
-        return self._failure is not None and not is_temporary(self._failure)
 
     def _ask_for_all(self) -> None:
         missing = [name for name in self.topics if name not in self._confirmed]
@@ -141,14 +142,15 @@ class Subscriber:
         await pubsub.subscribe(*names)  # connects
         self._pubsub, self._address = pubsub, address
         self._number += 1
-        self._failure = None
         self._confirmed = dict.fromkeys(names, False)
         self._ask_for_all()
 
     def _ends(self, failure: Exception | None) -> bool:
         self._pubsub = None
         self._confirmed = {}
-        self._failure = failure
+        if failure is not None:
+            self._failures += 1
+            self._failure = failure
         self._news.set()
         is_used = self._calls or any(topic.listeners for topic in self.topics.values())
         if not is_used:
