@@ -154,6 +154,24 @@ class Threads(ClusterCase):
             for key in self.keys():
                 support.wait_until(lambda: len(self.channels(key)) == 1)
 
+    def test_many_slots_at_once(self):
+        """All waits of a partition share its connections."""
+        client, other, keys = self.client(client_name="many"), self.client(), self.keys(100)
+        with fairlock.Channel(client) as channel:
+            held = {key: fairlock.lock(other, key).acquire() for key in keys}
+            locks = {key: fairlock.lock(client, key, wait=60, channel=channel) for key in keys}
+            results = [self.in_thread(lock.acquire) for lock in locks.values()]
+            for key in keys:
+                support.wait_until(lambda: self.waiters(key))
+            for node in self.fleet.leaders().values():
+                with node.connect() as connection:
+                    clients = connection.ask("CLIENT", "LIST").decode()
+                self.assertLessEqual(clients.count("name=many"), 3)
+            for hold in held.values():
+                hold.release()
+            for result in results:
+                result().release()
+
     def test_a_channel_reports_a_loss_at_once(self):
         client, lost = self.client(), []
         with fairlock.Channel(client) as channel:

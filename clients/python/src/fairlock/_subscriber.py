@@ -31,22 +31,23 @@ class Subscriber:
         self.topics: dict[str, Topic] = {}
         #: Held during each request about these topics.
         self.gate = threading.Lock()
-        self._news = threading.Condition()  # guards all below
+        self._guard = threading.Lock()  # of all below
         self._pubsub: Any = None  # while it is connected
         self._address: str | None = None  # of the node
         self._number = 0  # of connections until now
-        self._confirmed: dict[str, bool] = {}  # what this connection has asked for
-        self._failures = 0
+        self._asked: set[str] = set()  # the names that this connection has asked for
+        # By name: set when the subscription is confirmed; or set and removed when an attempt fails.
+        self._events: dict[str, threading.Event] = {}
         self._failure: Exception = redis.ConnectionError("not connected")  # the last one
         self._calls = 0  # of subscribe() that wait
         self._reader: threading.Thread | None = None
-        self._is_closed = False
+        self._closing = threading.Event()
 
     def subscribe(self, topic: Topic, doubted: int | None) -> int:
         """Waits until the node has confirmed the subscription; returns the number of the
         connection. `doubted`: the leader does not know the subscription over this one. Raises the
         error that ends an attempt in the meantime."""
-        with self._news:
+        with self._guard:
             if self._reader is None:
                 self._reader = threading.Thread(target=self._run, name="fairlock-channel",
                                                 daemon=True)
@@ -55,50 +56,60 @@ class Subscriber:
                 if doubted == self._number or self._address != topic.route.address:
                     self._leave_node()
                 else:
-                    self._ask_for_all()
+                    self._ask_for([topic.name])
+            event = self._events.setdefault(topic.name, threading.Event())
             self._calls += 1
-            failures = self._failures
-            try:
-                self._news.wait_for(lambda: self._confirmed.get(topic.name)
-                                    or self._failures != failures, SUBSCRIBE_SECONDS)
-            finally:
+        try:
+            is_over = event.wait(SUBSCRIBE_SECONDS)
+        finally:
+            with self._guard:
                 self._calls -= 1
-            if self._confirmed.get(topic.name):
-                return self._number
-            if self._failures != failures:
-                raise self._failure
+        if not is_over:
             raise redis.TimeoutError(f"SUBSCRIBE: no reply within {SUBSCRIBE_SECONDS:g} s")
+        with self._guard:
+            if self._events.get(topic.name) is not event:
+                raise self._failure
+            return self._number
 
     def unsubscribe(self, name: str) -> None:
         """Nothing uses the topic any more."""
-        with self._news:
-            if name not in self.topics and name in self._confirmed:
-                del self._confirmed[name]
+        with self._guard:
+            if name not in self.topics and name in self._asked:
+                self._asked.discard(name)
+                self._events.pop(name, None)
                 _send(self._pubsub.unsubscribe, name)
 
     def close(self) -> None:
         """Closes the connection."""
-        with self._news:
-            self._is_closed = True
+        with self._guard:
+            self._closing.set()
             reader = self._reader
             if self._pubsub is not None:
                 _send(self._pubsub.unsubscribe)  # wakes the reader
-            self._news.notify_all()
         if reader is not None:
             reader.join(SUBSCRIBE_SECONDS)
 
-    def _ask_for_all(self) -> None:
-        missing = [name for name in list(self.topics) if name not in self._confirmed]
+    def _ask_for(self, names: list[str]) -> None:
+        missing = [name for name in names if name not in self._asked]
         if missing:
-            self._confirmed.update(dict.fromkeys(missing, False))
+            self._asked.update(missing)
             _send(self._pubsub.subscribe, *missing)
 
     def _leave_node(self) -> None:
         """The reader then connects to the node that leads now."""
-        self.route.heed(redis.ConnectionError("the subscription is not known to the leader"))
-        pubsub, self._pubsub = self._pubsub, None
-        self._confirmed = {}
+        error = redis.ConnectionError("the leader does not know the subscription")
+        self.route.heed(error)
+        pubsub = self._pubsub
+        self._lose(error)
         _send(pubsub.ping)  # wakes the reader
+
+    def _lose(self, failure: Exception) -> None:
+        self._pubsub = None
+        self._failure = failure
+        self._asked = set()
+        events, self._events = self._events, {}
+        for event in events.values():
+            event.set()
 
     def _run(self) -> None:
         attempts = pauses()
@@ -107,42 +118,39 @@ class Subscriber:
             try:
                 pubsub, address = self.route.pubsub()
                 self._begin(pubsub, address)
-                while self._pubsub is pubsub and not self._is_closed:
+                while self._pubsub is pubsub and not self._closing.is_set():
                     self._read(pubsub)
                     attempts = pauses()
             except Exception as error:  # another thread may close the connection at any moment
                 failure = error
                 if isinstance(error, redis.RedisError):
                     self.route.heed(error)
+            has_ended = self._ends(failure)
             if pubsub is not None:
-                pubsub.close()
-            if self._ends(failure):
+                pubsub.close()  # nobody else uses it any more
+            if has_ended:
                 return
             if failure is not None:
                 _log.warning("the channel subscribes again: %s", failure)
-                with self._news:
-                    self._news.wait_for(lambda: self._is_closed, next(attempts))
+                self._closing.wait(next(attempts))
 
     def _begin(self, pubsub: Any, address: str | None) -> None:
         names = list(self.topics)
         pubsub.subscribe(*names)  # connects, which may take long
-        with self._news:
+        with self._guard:
             self._pubsub, self._address = pubsub, address
             self._number += 1
-            self._confirmed = dict.fromkeys(names, False)
-            self._ask_for_all()
+            self._asked = set(names)
+            self._ask_for(list(self.topics))
 
     def _ends(self, failure: Exception | None) -> bool:
-        with self._news:
-            self._pubsub = None
-            self._confirmed = {}
+        """Whether nobody needs the thread any more."""
+        with self._guard:
             if failure is not None:
-                self._failures += 1
-                self._failure = failure
-            self._news.notify_all()
+                self._lose(failure)
             is_used = self._calls or any(topic.listeners for topic in list(self.topics.values()))
-            if self._is_closed or not is_used:
-                self._reader = None
+            if self._closing.is_set() or not is_used:
+                self._pubsub = self._reader = None
             return self._reader is None
 
     def _read(self, pubsub: Any) -> None:
@@ -166,9 +174,9 @@ class Subscriber:
         if message["type"] == "subscribe":
             # What was published in between is lost, so all waits must ask again.
             topic.listeners.deliver_to_all(Message("subscribed"))
-            with self._news:
-                self._confirmed[topic.name] = True
-                self._news.notify_all()
+            with self._guard:
+                if topic.name in self._asked:
+                    self._events.setdefault(topic.name, threading.Event()).set()
         elif message["type"] == "message":
             topic.listeners.deliver(message["data"])
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any, Callable, Coroutine
+from typing import Any
 
 import redis
 
 from .._failures import describes_errors, pauses
 from .._replies import Message
 from .._subscriber import SUBSCRIBE_SECONDS
-from .._terms import now
 from .._topics import Topic
 from ._routes import Route
 from ._tasks import start, within
@@ -32,12 +31,12 @@ class Subscriber:
         self.topics: dict[str, Topic] = {}
         #: Held during each request about these topics.
         self.gate = asyncio.Lock()
-        self._news = asyncio.Event()
         self._pubsub: Any = None  # while it is connected
         self._address: str | None = None  # of the node
         self._number = 0  # of connections until now
-        self._confirmed: dict[str, bool] = {}  # what this connection has asked for
-        self._failures = 0
+        self._asked: set[str] = set()  # the names that this connection has asked for
+        # By name: set when the subscription is confirmed; or set and removed when an attempt fails.
+        self._events: dict[str, asyncio.Event] = {}
         self._failure: Exception = redis.ConnectionError("not connected")  # the last one
         self._calls = 0  # of subscribe() that wait
         self._reader: asyncio.Task[None] | None = None
@@ -52,20 +51,24 @@ class Subscriber:
             if doubted == self._number or self._address != topic.route.address:
                 self._leave_node()
             else:
-                self._ask_for_all()
-        failures = self._failures
-        await self._until(lambda: self._confirmed.get(topic.name) or self._failures != failures)
-        if self._confirmed.get(topic.name):
-            return self._number
-        if self._failures != failures:
+                self._ask_for([topic.name])
+        event = self._events.setdefault(topic.name, asyncio.Event())
+        self._calls += 1
+        try:
+            if not event.is_set() and not await within(SUBSCRIBE_SECONDS, event.wait()):
+                raise redis.TimeoutError(f"SUBSCRIBE: no reply within {SUBSCRIBE_SECONDS:g} s")
+        finally:
+            self._calls -= 1
+        if self._events.get(topic.name) is not event:
             raise self._failure
-        raise redis.TimeoutError(f"SUBSCRIBE: no reply within {SUBSCRIBE_SECONDS:g} s")
+        return self._number
 
     def unsubscribe(self, name: str) -> None:
         """Nothing uses the topic any more."""
-        if name not in self.topics and name in self._confirmed:
-            del self._confirmed[name]
-            self._send(self._pubsub.unsubscribe, name)
+        if name not in self.topics and name in self._asked:
+            self._asked.discard(name)
+            self._events.pop(name, None)
+            self._send("unsubscribe", name)
 
     async def close(self) -> None:
         """Closes the connection."""
@@ -73,40 +76,40 @@ class Subscriber:
             self._reader.cancel()
             await asyncio.wait({self._reader})
 
-    async def _until(self, is_over: Callable[[], Any]) -> None:
-        self._calls += 1
-        end = now() + SUBSCRIBE_SECONDS
-        try:
-            while not is_over() and now() < end:
-                self._news.clear()
-                await within(end - now(), self._news.wait())
-        finally:
-            self._calls -= 1
-
-    def _ask_for_all(self) -> None:
-        missing = [name for name in self.topics if name not in self._confirmed]
+    def _ask_for(self, names: list[str]) -> None:
+        missing = [name for name in names if name not in self._asked]
         if missing:
-            self._confirmed.update(dict.fromkeys(missing, False))
-            self._send(self._pubsub.subscribe, *missing)
+            self._asked.update(missing)
+            self._send("subscribe", *missing)
 
     def _leave_node(self) -> None:
         """The reader then connects to the node that leads now."""
-        self.route.heed(redis.ConnectionError("the subscription is not known to the leader"))
-        self._send(self._pubsub.ping)  # wakes the reader
-        self._pubsub = None
-        self._confirmed = {}
+        error = redis.ConnectionError("the leader does not know the subscription")
+        self.route.heed(error)
+        self._send("ping")  # wakes the reader
+        self._lose(error)
 
-    def _send(self, command: Callable[..., Coroutine[Any, Any, Any]], *names: str) -> None:
+    def _lose(self, failure: Exception) -> None:
+        self._pubsub = None
+        self._failure = failure
+        self._asked = set()
+        events, self._events = self._events, {}
+        for event in events.values():
+            event.set()
+
+    def _send(self, command: str, *names: str) -> None:
         """In a task of its own, because the caller may be cancelled. A connection that has failed
         is the reader's affair."""
+        pubsub = self._pubsub
+
         async def send() -> None:
             try:
-                await command(*names)
+                if pubsub.connection is not None and pubsub.connection.is_connected:
+                    await getattr(pubsub, command)(*names)
             except (redis.RedisError, OSError, IndexError):
                 pass
 
-        if self._pubsub.connection.is_connected:
-            start(send())
+        start(send())
 
     async def _run(self) -> None:
         attempts = pauses()
@@ -125,9 +128,10 @@ class Subscriber:
                     failure = error
                     if isinstance(error, redis.RedisError):
                         self.route.heed(error)
+                has_ended = self._ends(failure)
                 if pubsub is not None:
                     await pubsub.close()
-                if self._ends(failure):
+                if has_ended:
                     return
                 if failure is not None:
                     _log.warning("the channel subscribes again: %s", failure)
@@ -142,20 +146,16 @@ class Subscriber:
         await pubsub.subscribe(*names)  # connects
         self._pubsub, self._address = pubsub, address
         self._number += 1
-        self._confirmed = dict.fromkeys(names, False)
-        self._ask_for_all()
+        self._asked = set(names)
+        self._ask_for(list(self.topics))
 
     def _ends(self, failure: Exception | None) -> bool:
-        self._pubsub = None
-        self._confirmed = {}
+        """Whether nobody needs the task any more."""
         if failure is not None:
-            self._failures += 1
-            self._failure = failure
-        self._news.set()
-        is_used = self._calls or any(topic.listeners for topic in self.topics.values())
-        if not is_used:
-            self._reader = None
-        return not is_used
+            self._lose(failure)
+        if not self._calls and not any(topic.listeners for topic in self.topics.values()):
+            self._pubsub = self._reader = None
+        return self._reader is None
 
     async def _read(self, pubsub: Any) -> None:
         """Handles one message. If nothing is received for the client's socket_timeout, asks for a
@@ -178,7 +178,7 @@ class Subscriber:
         if message["type"] == "subscribe":
             # What was published in between is lost, so all waits must ask again.
             topic.listeners.deliver_to_all(Message("subscribed"))
-            self._confirmed[topic.name] = True
-            self._news.set()
+            if topic.name in self._asked:
+                self._events.setdefault(topic.name, asyncio.Event()).set()
         elif message["type"] == "message":
             topic.listeners.deliver(message["data"])
