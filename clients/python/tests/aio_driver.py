@@ -6,6 +6,7 @@ import threading
 import time
 
 import redis.asyncio
+import redis.asyncio.cluster
 import redis.asyncio.sentinel
 
 import driver_base
@@ -16,7 +17,8 @@ class Driver:
     """Each request has its own task."""
 
     def __init__(self):
-        self.client = driver_base.new_client(redis.asyncio, redis.asyncio.sentinel)
+        self.client = driver_base.new_client(redis.asyncio, redis.asyncio.sentinel,
+                                             redis.asyncio.cluster)
         self.holds = {}
         self.tasks = {}
         self.opened = None

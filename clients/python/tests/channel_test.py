@@ -251,7 +251,8 @@ class Tasks(aio_test.AsyncCase):
             self.ask("BREAK", "k")
             await self.until(lambda: lost == [hold])
             with self.assertRaisesRegex(fairlock.FairlockError, "not open"):
-                fairlock.aio.Channel(client).gate
+                await fairlock.aio.lock(client, "k",
+                                        channel=fairlock.aio.Channel(client)).acquire()
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "src"))
 
 import redis  # noqa: E402
+import redis.cluster  # noqa: E402
 import redis.sentinel  # noqa: E402
 
 import driver_base  # noqa: E402
@@ -28,7 +29,7 @@ class Driver:
     thread, which a signal can interrupt."""
 
     def __init__(self):
-        self.client = driver_base.new_client(redis, redis.sentinel)
+        self.client = driver_base.new_client(redis, redis.sentinel, redis.cluster)
         self.holds = {}
         self.opening = threading.Lock()
         self.opened = None

@@ -28,12 +28,21 @@ def client_options():
     return options
 
 
-def new_client(library, sentinel_module):
-    """A client of one server, or of the master that Sentinels name."""
+def addresses(name):
+    """Those in an environment variable: a list of hosts and ports."""
+    pairs = [address.split(":") for address in os.environ[name].split(",")]
+    return [(host, int(port)) for host, port in pairs]
+
+
+def new_client(library, sentinel_module, cluster_module):
+    """A client of one server, of the master that Sentinels name, or of a cluster."""
+    if "FAIRLOCK_CLUSTER" in os.environ:
+        nodes = [cluster_module.ClusterNode(*address)
+                 for address in addresses("FAIRLOCK_CLUSTER")]
+        return library.RedisCluster(startup_nodes=nodes, **client_options())
     if "FAIRLOCK_SENTINELS" not in os.environ:
         return library.Redis.from_url(os.environ["FAIRLOCK_URL"], **client_options())
-    addresses = [address.split(":") for address in os.environ["FAIRLOCK_SENTINELS"].split(",")]
-    sentinel = sentinel_module.Sentinel([(host, int(port)) for host, port in addresses],
+    sentinel = sentinel_module.Sentinel(addresses("FAIRLOCK_SENTINELS"),
                                         socket_timeout=client_options()["socket_timeout"])
     return sentinel.master_for("main")
 

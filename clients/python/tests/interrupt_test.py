@@ -2,6 +2,7 @@
 
 import linecache
 import pathlib
+import re
 import sys
 import threading
 import unittest
@@ -9,6 +10,8 @@ import unittest
 import support
 
 import fairlock
+
+GATE = re.compile(r"with self\.(_channel\.gate|_guard)\b")
 
 
 class InterruptAtEveryLine(support.Case):
@@ -29,8 +32,7 @@ class InterruptAtEveryLine(support.Case):
             is_entry = frame.f_code is entry and frame.f_lineno == first_line
             # A signal handler never runs between a block and the release of its lock, but the
             # trace stops there.
-            is_gate = "with self._gate" in linecache.getline(frame.f_code.co_filename,
-                                                             frame.f_lineno)
+            is_gate = GATE.search(linecache.getline(frame.f_code.co_filename, frame.f_lineno))
             if event == "line" and not is_entry and not is_gate:
                 lines += 1
                 if lines == number:

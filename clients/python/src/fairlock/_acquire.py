@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import redis
 
-from ._failures import is_temporary, pauses, translated
+from ._failures import has_no_subscriber, is_temporary, pauses, translated
 from ._replies import Explanation, Message
-from ._steps import Answer, Ask, Flow, Listen, Outstanding, Pause
+from ._steps import (Answer, Ask, Flow, Listen, Outstanding, Pause, Subscribe,
+                     Subscription)
 from ._terms import Name, Terms, now
 from .errors import Deadlock, Denied, WaitEnded
 
@@ -42,7 +43,7 @@ class Acquisition:
     """Asks for a lock until it is granted or denied, or the wait is over."""
 
     def __init__(self, terms: Terms, owner: Name, wait: float | None,
-                 channel: str | None = None, is_named: bool = False) -> None:
+                 has_channel: bool = False, is_named: bool = False) -> None:
         self._terms = terms
         # A message may still be about an earlier wait of an owner that the program named.
         self._is_named = is_named
@@ -50,7 +51,9 @@ class Acquisition:
         self._wait = wait
         self._give_up_at = None if wait is None else now() + wait
         # With NOTIFY, the server would let a request without WAIT wait.
-        self._channel = None if wait is not None and wait <= 0 else channel
+        self._has_channel = has_channel and (wait is None or wait > 0)
+        self._subscription: Subscription | None = None
+        self._doubted: int | None = None
 
     def run(self) -> Flow[Grant]:
         """Asks again while the server cannot be reached. The same owner keeps its place."""
@@ -64,6 +67,8 @@ class Acquisition:
                 left = self._left()
                 if left == 0:
                     raise
+                if self._subscription is not None and has_no_subscriber(error):
+                    self._doubted = self._subscription.number
                 _log.info("asking again for %r: %s", self._terms.keys, error)
                 pause = next(attempts)
                 yield Pause(pause if left is None else min(pause, left))
@@ -75,25 +80,30 @@ class Acquisition:
         left = self._left()
         return None if left is None else left + _GRACE_SECONDS
 
+    def _subscribe(self) -> Flow[str]:
+        subscription: Subscription = yield Subscribe(self._doubted)
+        self._subscription = subscription
+        # A message about an earlier request must not be taken for the answer to this one.
+        while (yield Listen(0)) is not None:
+            pass
+        return subscription.name
+
     def _ask(self) -> Flow[Grant]:
-        if self._channel is not None:
-            # A message about an earlier request must not be taken for the answer to this one.
-            while (yield Listen(0)) is not None:
-                pass
+        channel = (yield from self._subscribe()) if self._has_channel else None
         wait = self._left()
         if wait is not None and self._wait:
             wait = max(wait, _WAIT_SECONDS_MIN)
         # A token is parsed in less time than a map. A wait seldom ends without one.
-        explains = (wait == 0 or self._channel is not None
+        explains = (wait == 0 or channel is not None
                     or self._terms.max_waiters is not None)
-        answer: Answer = yield Ask(self._terms.lock(self._owner, wait, self._channel, explains),
+        answer: Answer = yield Ask(self._terms.lock(self._owner, wait, channel, explains),
                                    self._patience())
         if not explains:
             if answer.reply is None:
                 return (yield from self._ask_why())
             return (yield from self._confirm(answer.reply, answer.sent_at))
         explanation = Explanation.parse(answer.reply)
-        if explanation.status == "queued" and self._channel is not None:
+        if explanation.status == "queued" and channel is not None:
             return (yield from self._listen(answer.sent_at))
         return (yield from self._decide(explanation, answer.sent_at))
 

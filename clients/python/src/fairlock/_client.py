@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Protocol
-
-import redis
+from typing import Any, Protocol, Union
 
 from ._terms import Command
 
 
-class Client(Protocol):
+class SingleClient(Protocol):
     """A redis.Redis, or what Sentinel.master_for() returns."""
 
     connection_pool: Any
@@ -19,7 +17,20 @@ class Client(Protocol):
         """A connection for subscriptions."""
 
 
-class AsyncClient(Protocol):
+class ClusterClient(Protocol):
+    """A redis.RedisCluster."""
+
+    nodes_manager: Any
+    reinitialize_counter: int
+
+    def keyslot(self, key: Any) -> int:
+        """The hash slot of a key."""
+
+    def get_redis_connection(self, node: Any) -> Any:
+        """The client of one node, with its pool."""
+
+
+class AsyncSingleClient(Protocol):
     """A redis.asyncio.Redis, or what redis.asyncio.Sentinel.master_for() returns."""
 
     connection_pool: Any
@@ -29,6 +40,26 @@ class AsyncClient(Protocol):
 
     async def execute_command(self, *arguments: Any, **options: Any) -> Any:
         """Sends a command, and returns its reply."""
+
+
+class AsyncClusterClient(Protocol):
+    """A redis.asyncio.RedisCluster."""
+
+    nodes_manager: Any
+    reinitialize_counter: int
+
+    def keyslot(self, key: Any) -> int:
+        """The hash slot of a key."""
+
+    def get_encoder(self) -> Any:
+        """How words are encoded."""
+
+    async def initialize(self) -> Any:
+        """Reads the table of slots, unless it has been read."""
+
+
+Client = Union[SingleClient, ClusterClient]
+AsyncClient = Union[AsyncSingleClient, AsyncClusterClient]
 
 
 def packed(command: Command, encoder: Any) -> bytes:
@@ -45,23 +76,11 @@ def packed(command: Command, encoder: Any) -> bytes:
     return b"".join(parts)
 
 
-def _is_asyncio(client: object) -> bool:
+def is_asyncio(client: object) -> bool:
+    """Whether its commands are coroutines."""
     return asyncio.iscoroutinefunction(getattr(client, "execute_command", None))
 
 
-def require(client: object) -> None:
-    """Raises TypeError for clients of other kinds. Only those of Redis Cluster have no pool."""
-    if isinstance(client, redis.Redis):
-        return  # the usual case, which must not take long
-    if _is_asyncio(client) or not hasattr(client, "connection_pool"):
-        raise TypeError(f"expected a redis.Redis, got {_name(client)}")
-
-
-def require_async(client: object) -> None:
-    """The same, for asyncio."""
-    if not _is_asyncio(client) or not hasattr(client, "connection_pool"):
-        raise TypeError(f"expected a redis.asyncio.Redis, got {_name(client)}")
-
-
-def _name(client: object) -> str:
+def name_of(client: object) -> str:
+    """The name of its class, for errors."""
     return f"{type(client).__module__}.{type(client).__name__}"

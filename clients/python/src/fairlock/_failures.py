@@ -13,6 +13,7 @@ from .errors import Deadlock, FairlockError, NotFairlock, WaitEnded
 
 _TEMPORARY_WORDS = ("CLUSTERDOWN", "LOADING", "NOQUORUM", "TRYAGAIN")
 _TEMPORARY_CLASSES = (redis.ConnectionError, redis.TimeoutError, redis.exceptions.ClusterDownError,
+                      redis.exceptions.MovedError, redis.exceptions.ReadOnlyError,
                       redis.exceptions.TryAgainError)
 _PERMANENT_CLASSES = (redis.AuthenticationError, redis.exceptions.AuthorizationError)
 _PAUSE_SECONDS_MIN = 0.05
@@ -25,9 +26,14 @@ def is_temporary(error: BaseException) -> bool:
         return False
     if isinstance(error, _TEMPORARY_CLASSES):
         return True
-    # A channel has no subscriber while its connection is re-established.
-    return isinstance(error, redis.ResponseError) and (
-        str(error).split(" ", 1)[0] in _TEMPORARY_WORDS or "has no subscriber" in str(error))
+    return has_no_subscriber(error) or (isinstance(error, redis.ResponseError)
+                                        and str(error).split(" ", 1)[0] in _TEMPORARY_WORDS)
+
+
+def has_no_subscriber(error: BaseException) -> bool:
+    """Whether the server does not know the channel: its connection is re-established, or was
+    opened at another node than the leader."""
+    return isinstance(error, redis.ResponseError) and "has no subscriber" in str(error)
 
 
 def _is_about_certificates(error: BaseException) -> bool:
@@ -41,6 +47,9 @@ def translated(error: Exception) -> Exception:
         return Deadlock(text)
     if word in ("SUPERSEDED", "CANCELLED", "UNBLOCKED"):
         return WaitEnded(str(error))
+    if word == "MOVED" and not isinstance(error, redis.exceptions.MovedError):
+        return FairlockError("the server is a node of a fleet of several partitions, so the lock "
+                             f"needs a RedisCluster as its client: {error}")
     if isinstance(error, redis.ResponseError) and "unknown command" in str(error).lower():
         return NotFairlock(f"the server is not fairlock, it may be Redis: {error}")
     return error

@@ -35,6 +35,9 @@ class Listeners:
             if self._by_name.get(name) == listener:
                 self._by_name.pop(name, None)
 
+    def __len__(self) -> int:
+        return len(self._by_name)
+
     def deliver(self, data: str | bytes) -> None:
         """To the listener of the key and the owner that the message names."""
         try:

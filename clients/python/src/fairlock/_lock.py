@@ -15,6 +15,7 @@ from ._failures import may_leave_something
 from ._hold_state import HoldState
 from ._port import Mailbox, Port
 from ._replies import Message
+from ._routes import Route, route_to
 from ._terms import Name, Terms, make_owner
 from .errors import Denied, LostHold
 
@@ -28,9 +29,9 @@ class Hold:
     if the lock was lost during the block.
     """
 
-    def __init__(self, client: Client, state: HoldState, channel: Channel | None,
+    def __init__(self, route: Route, state: HoldState, channel: Channel | None,
                  renews: bool, on_lost: OnLost | None) -> None:
-        self._client = client
+        self._route = route
         self._state = state
         self._channel = channel
         self._renews = renews
@@ -40,7 +41,7 @@ class Hold:
         if renews or on_lost is not None:
             self._alarm = alarms.at(state.attention_at(renews), self._start_watch)
         if channel is not None:
-            channel.follow(state.terms, state.owner, self._hear)
+            channel.follow(route.slot, state.terms, state.owner, self._hear)
 
     @property
     def keys(self) -> tuple[Name, ...]:
@@ -114,7 +115,7 @@ class Hold:
             raise
 
     def _port(self) -> Port:
-        return Port(self._client, self._channel.gate if self._channel else None)
+        return Port(self._route, self._channel)
 
     def _wake_thread(self) -> None:
         if self._wake is not None:
@@ -136,7 +137,8 @@ class Hold:
         if self._alarm is not None:
             alarms.cancel(self._alarm)
         if self._channel is not None:
-            self._channel.unfollow(self._state.terms, self._state.owner, self._hear)
+            self._channel.unfollow(self._route.slot, self._state.terms, self._state.owner,
+                                   self._hear)
 
     def _start_watch(self) -> None:
         # From here on, the thread is woken; what changed earlier, it sees when it begins.
@@ -145,7 +147,7 @@ class Hold:
         threading.Thread(target=self._watch, name="fairlock-renewal", daemon=True).start()
 
     def _watch(self) -> None:
-        port = Port(self._client, self._channel.gate if self._channel else None, wake=self._wake)
+        port = Port(self._route, self._channel, wake=self._wake)
         if port.run(self._state.watch(self._renews)) and self._on_lost is not None:
             try:
                 self._on_lost(self)
@@ -162,7 +164,7 @@ class Lock:
     def __init__(self, client: Client, terms: Terms, wait: float | None, *,
                  renew: bool = True, owner: Name | None = None, channel: Channel | None = None,
                  on_lost: OnLost | None = None) -> None:
-        self._client = client
+        self._route = route_to(client, terms.keys[0])
         self._terms = terms
         self._wait = wait
         self._renew = renew
@@ -216,17 +218,18 @@ class Lock:
     def _take(self, wait: float | None) -> Hold:
         owner = self._owner if self._owner is not None else make_owner()
         channel = self._channel
+        if channel is not None:
+            channel.require_open()
         mailbox: Mailbox[Message] | None = None if channel is None else Mailbox()
-        port = Port(self._client, None if channel is None else channel.gate, mailbox,
-                    acquires=True)
+        port = Port(self._route, channel, mailbox, acquires=True)
         state: HoldState | None = None
         try:
             if channel is not None and mailbox is not None:
-                channel.follow(self._terms, owner, mailbox.put)
-            flow = Acquisition(self._terms, owner, wait, channel.name if channel else None,
+                channel.follow(self._route.slot, self._terms, owner, mailbox.put)
+            flow = Acquisition(self._terms, owner, wait, has_channel=channel is not None,
                                is_named=self._owner is not None)
             state = HoldState(self._terms, owner, port.run(flow.run()))
-            hold = Hold(self._client, state, channel, self._renew, self._on_lost)
+            hold = Hold(self._route, state, channel, self._renew, self._on_lost)
             if mailbox is not None:
                 hold.hear_all(mailbox)
             return hold
@@ -244,7 +247,7 @@ class Lock:
         finally:
             port.forget_outstanding()
             if self._channel is not None and mailbox is not None:
-                self._channel.unfollow(self._terms, owner, mailbox.put)
+                self._channel.unfollow(self._route.slot, self._terms, owner, mailbox.put)
 
 
 def lock(client: Client, *keys: Name, lease: float = 30, wait: float | None = None,

@@ -1,35 +1,40 @@
-"""Performs the steps of a flow on a redis.Redis."""
+"""Performs the steps of a flow on a client of redis-py."""
 
 from __future__ import annotations
 
 import queue
 import threading
 import time
-from typing import Any, ContextManager
+from typing import Any
 
 import redis
 
-from ._client import Client, packed, require
+from ._channel import Channel
+from ._client import packed
 from ._replies import Message
-from ._steps import Answer, Ask, Flow, Listen, Outstanding, Result, Step
+from ._routes import Route
+from ._steps import (Answer, Ask, Flow, Listen, Outstanding, Result, Step, Subscribe,
+                     Subscription)
 from ._terms import now
 
 Mailbox = queue.SimpleQueue  # of Message
+REDIRECTIONS_MAX = 5
 
 
 class Port:
     """Belongs to one acquisition or hold, and to one thread at a time."""
 
-    def __init__(self, client: Client, gate: ContextManager[Any] | None = None,
+    def __init__(self, route: Route, channel: Channel | None = None,
                  mailbox: Mailbox[Message] | None = None,
                  wake: threading.Event | None = None, acquires: bool = False) -> None:
-        require(client)
-        self._pool = client.connection_pool
-        self._gate = gate
+        self._route = route
+        self._channel = channel
         self._mailbox = mailbox
         self._wake = wake
         self._acquires = acquires
-        self._interrupted: Any = None  # the connection whose reply nobody has read
+        self._redirections = 0
+        # The connection whose reply nobody has read, and its pool.
+        self._interrupted: tuple[Any, Any] | None = None
 
     def run(self, flow: Flow[Result]) -> Result:
         """Returns the result of the flow."""
@@ -39,20 +44,31 @@ class Port:
                 try:
                     result = self._perform(step)
                 except redis.RedisError as error:
-                    step = flow.throw(error)
+                    if not self._is_redirected(error):
+                        step = flow.throw(error)
                 else:
                     step = flow.send(result)
         except StopIteration as stop:
             return stop.value  # type: ignore[no-any-return]
 
+    def _is_redirected(self, error: redis.RedisError) -> bool:
+        """Whether the same step must be performed again at once. Nodes that send the request to
+        each other do not agree yet, so after a few times it counts as failed."""
+        if not self._route.heed(error):
+            return False
+        self._redirections += 1
+        return self._redirections % REDIRECTIONS_MAX != 0
+
     def _perform(self, step: Step) -> Any:
         if isinstance(step, Ask):
-            if self._gate is None:
+            if self._channel is None:
                 return self._ask(step)
-            with self._gate:
+            with self._channel.gate(self._route.slot):
                 return self._ask(step)
         if isinstance(step, Listen):
             return self._listen(step.seconds)
+        if isinstance(step, Subscribe):
+            return self._subscribe(step)
         if isinstance(step, Outstanding):
             return self._read_outstanding(step.seconds)
         if self._wake is None:
@@ -63,9 +79,10 @@ class Port:
 
     def _ask(self, ask: Ask) -> Answer:
         connection: Any = None
+        pool: Any = None
         is_kept = False
         try:
-            connection = self._pool.get_connection("LOCK")
+            connection, pool = self._route.connect()
             command = packed(ask.command, connection.encoder)
             sent_at = now()
             connection.send_packed_command((command,))
@@ -73,15 +90,17 @@ class Port:
         except redis.RedisError:
             raise
         except BaseException:
+            if connection is None:
+                raise
             if self._acquires and self._interrupted is None:
-                self._interrupted = connection
+                self._interrupted = (connection, pool)
                 is_kept = True
-            elif connection is not None:
+            else:
                 connection.disconnect()
             raise
         finally:
             if connection is not None and not is_kept:
-                self._pool.release(connection)
+                pool.release(connection)
 
     def _read(self, connection: Any, seconds: float | None) -> Any:
         """Waits for the reply, at most for the shorter time of the two: this one, and that of the
@@ -105,10 +124,15 @@ class Port:
         except queue.Empty:
             return None
 
+    def _subscribe(self, step: Subscribe) -> Subscription | None:
+        if self._channel is None:
+            return None
+        return self._channel.subscribe(self._route.slot, step.doubted)
+
     def _read_outstanding(self, seconds: float) -> bool:
-        connection = self._interrupted
-        if connection is None:
+        if self._interrupted is None:
             return True
+        connection, _ = self._interrupted
         # can_read() would open a connection that redis-py has closed.
         is_open = getattr(connection, "_sock", None) is not None
         try:
@@ -123,7 +147,8 @@ class Port:
 
     def forget_outstanding(self) -> None:
         """Closes the connection of the interrupted command, if there is one."""
-        connection, self._interrupted = self._interrupted, None
-        if connection is not None:
+        interrupted, self._interrupted = self._interrupted, None
+        if interrupted is not None:
+            connection, pool = interrupted
             connection.disconnect()
-            self._pool.release(connection)
+            pool.release(connection)

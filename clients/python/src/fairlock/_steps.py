@@ -37,6 +37,22 @@ class Pause:
 
 
 @dataclass(slots=True)
+class Subscribe:
+    """Make sure that the server knows the channel. Result: a Subscription. `doubted` is the number
+    of one that the server does not know."""
+
+    doubted: int | None
+
+
+@dataclass(slots=True)
+class Subscription:
+    """The name of the channel for the key, and the number of the connection that has it."""
+
+    name: str
+    number: int
+
+
+@dataclass(slots=True)
 class Listen:
     """Wait for a message about this owner on the channel. Result: a Message, or None."""
 
@@ -50,6 +66,6 @@ class Outstanding:
     seconds: float
 
 
-Step = Union[Ask, Pause, Listen, Outstanding]
+Step = Union[Ask, Pause, Subscribe, Listen, Outstanding]
 Result = TypeVar("Result")
 Flow = Generator[Step, Any, Result]

@@ -3,117 +3,95 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from typing import Any, AsyncContextManager
 
-import redis
-
-from .._client import AsyncClient, require_async
-from .._failures import describes_errors, is_temporary, pauses
-from .._listeners import Listener, Listeners
-from .._replies import Message
+from .._client import AsyncClient
+from .._failures import is_temporary, pauses
+from .._listeners import Listener
+from .._steps import Subscription
+from .._subscriber import SUBSCRIBE_SECONDS
 from .._terms import Name, Terms, make_owner, now
+from .._topics import Topics
 from ..errors import FairlockError
-
-_log = logging.getLogger("fairlock")
-
-_SUBSCRIBE_SECONDS = 5.0
+from ._routes import lasting_route, route_to
+from ._subscriber import Subscriber
 
 
 class Channel:
-    """Lets any number of locks wait over one connection; their requests use one more.
+    """Lets any number of locks wait over one connection; their requests use one more. In a fleet of
+    several partitions, this is so for each partition with such a lock.
 
     Use it as a context manager, and pass it to lock() as `channel`.
     """
 
     def __init__(self, client: AsyncClient) -> None:
-        require_async(client)
-        #: The name of the channel on the server.
+        #: The name of the channel on the server. In a fleet of several partitions, it subscribes to
+        #: names that begin with this one.
         self.name = f"fairlock:{make_owner()}"
         self._process = os.getpid()
         self._gate = asyncio.Lock()
-        self._listeners = Listeners()
-        self._silence = client.connection_pool.connection_kwargs.get("socket_timeout")
-        self._pubsub = client.pubsub()
-        self._reader: asyncio.Task[None] | None = None
+        self._topics = Topics(self.name, lambda key: route_to(client, key), Subscriber)
+        self._route = lasting_route(client)
+        self._is_open = False
 
     async def __aenter__(self) -> Channel:
-        await self._subscribe()
-        self._reader = asyncio.create_task(self._read())
+        self._is_open = True
+        if self._route is not None:
+            self._topics.open(self._route)
+            await self._open()
         return self
+
+    async def _open(self) -> None:
+        """While the server cannot be reached, asks again."""
+        attempts, give_up_at = pauses(), now() + SUBSCRIBE_SECONDS
+        while True:
+            try:
+                await self.subscribe(None)
+                return
+            except BaseException as error:
+                if not is_temporary(error) or now() >= give_up_at:
+                    await self.close()
+                    raise
+            await asyncio.sleep(next(attempts))
 
     async def __aexit__(self, *failure: object) -> None:
         await self.close()
 
     async def close(self) -> None:
-        """Closes the connection. Do this after the last wait."""
-        if self._reader is not None and os.getpid() == self._process:
-            self._reader.cancel()
-            await asyncio.wait({self._reader})
-            self._reader = None
-            await self._pubsub.close()
+        """Closes the connections. Do this after the last wait."""
+        if self._is_open and os.getpid() == self._process:
+            self._is_open = False
+            for subscriber in self._topics.subscribers:
+                await subscriber.close()
 
-    @property
-    def gate(self) -> AsyncContextManager[Any]:
-        """Held during each request, so that all of them use the same connection. For Port."""
-        if self._reader is None or os.getpid() != self._process:
-            raise FairlockError("this channel is not open in this process")
-        return self._gate
+    def gate(self, slot: int | None) -> AsyncContextManager[Any]:
+        """Held during each request about keys of a slot, so that those to one server use the same
+        connection. For Port."""
+        subscriber: Subscriber | None = self._topics.subscriber(slot)
+        return self._gate if subscriber is None else subscriber.gate
 
-    def follow(self, terms: Terms, owner: Name, listener: Listener) -> None:
+    def follow(self, slot: int | None, terms: Terms, owner: Name, listener: Listener) -> None:
         """Delivers the messages about these keys of this owner. For Lock."""
-        self._listeners.add(terms, owner, listener)
+        self._topics.follow(slot, terms, owner, listener)
 
-    def unfollow(self, terms: Terms, owner: Name, listener: Listener) -> None:
+    def unfollow(self, slot: int | None, terms: Terms, owner: Name, listener: Listener) -> None:
         """The opposite of follow()."""
-        self._listeners.remove(terms, owner, listener)
+        left = self._topics.unfollow(slot, terms, owner, listener)
+        if left is not None and left.subscriber is not None:
+            left.subscriber.unsubscribe(left.name)
 
-    async def _subscribe(self) -> None:
-        """While the server cannot be reached, asks again."""
-        attempts, give_up_at = pauses(), now() + _SUBSCRIBE_SECONDS
-        while True:
-            try:
-                with describes_errors():
-                    await self._pubsub.subscribe(self.name)
-                if await self._pubsub.get_message(timeout=_SUBSCRIBE_SECONDS) is not None:
-                    return
-                raise redis.TimeoutError(f"SUBSCRIBE: no reply within {_SUBSCRIBE_SECONDS:g} s")
-            except BaseException as error:
-                await self._pubsub.close()
-                if not is_temporary(error) or now() >= give_up_at:
-                    raise
-            await asyncio.sleep(next(attempts))
+    async def subscribe(self, slot: int | None, doubted: int | None = None) -> Subscription:
+        """Returns once the server knows the name to which it will send the messages. `doubted` is
+        the number of a subscription that the server does not know. For Port."""
+        self.require_open()
+        topic, left = self._topics.connect(slot)
+        number = await topic.subscriber.subscribe(topic, doubted)
+        if left is not None:
+            left.subscriber.unsubscribe(left.name)
+        return Subscription(topic.name, number)
 
-    async def _read(self) -> None:
-        attempts = pauses()
-        is_asked = False
-        while True:
-            try:
-                with describes_errors():
-                    await self._pubsub.connect()  # if it is closed; subscribes again
-                message = await self._pubsub.get_message(timeout=self._silence)
-                if message is not None:
-                    attempts, is_asked = pauses(), False
-                    self._deliver(message)
-                elif self._silence is not None:
-                    await self._ask_for_life(is_asked)
-                    is_asked = True
-            except (redis.RedisError, OSError) as error:
-                is_asked = False
-                _log.warning("the channel subscribes again: %s", error)
-                await asyncio.sleep(next(attempts))
-
-    async def _ask_for_life(self, is_asked: bool) -> None:
-        """Nothing was received for the client's socket_timeout: the server may be gone."""
-        if is_asked:
-            await self._pubsub.connection.disconnect()
-        else:
-            await self._pubsub.ping()
-
-    def _deliver(self, message: dict[str, Any]) -> None:
-        if message["type"] == "subscribe":
-            # What was published in between is lost, so all waits must ask again.
-            self._listeners.deliver_to_all(Message("subscribed"))
-        elif message["type"] == "message":
-            self._listeners.deliver(message["data"])
+    def require_open(self) -> None:
+        """Raises FairlockError if no wait can begin in this process. For Lock."""
+        if not self._is_open or os.getpid() != self._process:
+            raise FairlockError("this channel is not open in this process")

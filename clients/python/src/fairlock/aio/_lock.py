@@ -16,7 +16,9 @@ from .._replies import Message
 from .._terms import Name, Terms, make_owner, now
 from ..errors import Denied, LostHold
 from ._channel import Channel
-from ._port import Mailbox, Port, finish, start
+from ._port import Mailbox, Port
+from ._routes import Route, route_to
+from ._tasks import finish, start
 
 _log = logging.getLogger("fairlock")
 
@@ -28,9 +30,9 @@ class Hold:
     if the lock was lost during the block.
     """
 
-    def __init__(self, client: AsyncClient, state: HoldState, channel: Channel | None,
+    def __init__(self, route: Route, state: HoldState, channel: Channel | None,
                  renews: bool, on_lost: OnLost | None) -> None:
-        self._client = client
+        self._route = route
         self._state = state
         self._channel = channel
         self._on_lost = on_lost
@@ -38,7 +40,7 @@ class Hold:
         self._wake: asyncio.Event | None = None  # for the task, once there is one
         self._timer: asyncio.TimerHandle | None = None  # which starts the task
         if channel is not None:
-            channel.follow(state.terms, state.owner, self._hear)
+            channel.follow(route.slot, state.terms, state.owner, self._hear)
         if renews or on_lost is not None:
             self._set_timer()
 
@@ -112,7 +114,7 @@ class Hold:
             raise LostHold(f"{self.keys!r} was lost before it was released")
 
     def _port(self) -> Port:
-        return Port(self._client, self._channel.gate if self._channel else None)
+        return Port(self._route, self._channel)
 
     def hear_all(self, mailbox: Mailbox[Message]) -> None:
         """Takes note of the messages that arrived during the acquisition. For Lock."""
@@ -132,7 +134,8 @@ class Hold:
         elif self._timer is not None:
             self._timer.cancel()
         if self._channel is not None:
-            self._channel.unfollow(self._state.terms, self._state.owner, self._hear)
+            self._channel.unfollow(self._route.slot, self._state.terms, self._state.owner,
+                                   self._hear)
 
     def _set_timer(self) -> None:
         """Most holds are released long before their renewal, and a task for each of them would
@@ -148,7 +151,7 @@ class Hold:
             start(self._watch(self._wake))
 
     async def _watch(self, wake: asyncio.Event) -> None:
-        port = Port(self._client, self._channel.gate if self._channel else None, wake=wake)
+        port = Port(self._route, self._channel, wake=wake)
         if await port.run(self._state.watch(self._renews)) and self._on_lost is not None:
             try:
                 result = self._on_lost(self)
@@ -167,7 +170,7 @@ class Lock:
     def __init__(self, client: AsyncClient, terms: Terms, wait: float | None, *,
                  renew: bool = True, owner: Name | None = None, channel: Channel | None = None,
                  on_lost: OnLost | None = None) -> None:
-        self._client = client
+        self._route = route_to(client, terms.keys[0])
         self._terms = terms
         self._wait = wait
         self._renew = renew
@@ -203,17 +206,18 @@ class Lock:
     async def _take(self, wait: float | None) -> Hold:
         owner = self._owner if self._owner is not None else make_owner()
         channel = self._channel
+        if channel is not None:
+            channel.require_open()
         mailbox: Mailbox[Message] | None = None if channel is None else Mailbox()
-        port = Port(self._client, None if channel is None else channel.gate, mailbox,
-                    acquires=True)
+        port = Port(self._route, channel, mailbox, acquires=True)
         try:
             if channel is not None and mailbox is not None:
-                channel.follow(self._terms, owner, mailbox.put_nowait)
-            flow = Acquisition(self._terms, owner, wait, channel.name if channel else None,
+                channel.follow(self._route.slot, self._terms, owner, mailbox.put_nowait)
+            flow = Acquisition(self._terms, owner, wait, has_channel=channel is not None,
                                is_named=self._owner is not None)
             # Nothing is awaited after the grant, so no cancellation comes between.
             state = HoldState(self._terms, owner, await port.run(flow.run()))
-            hold = Hold(self._client, state, channel, self._renew, self._on_lost)
+            hold = Hold(self._route, state, channel, self._renew, self._on_lost)
             if mailbox is not None:
                 hold.hear_all(mailbox)
             return hold
@@ -229,7 +233,7 @@ class Lock:
         finally:
             await port.forget_outstanding()
             if self._channel is not None and mailbox is not None:
-                self._channel.unfollow(self._terms, owner, mailbox.put_nowait)
+                self._channel.unfollow(self._route.slot, self._terms, owner, mailbox.put_nowait)
 
 
 def lock(client: AsyncClient, *keys: Name, lease: float = 30, wait: float | None = None,

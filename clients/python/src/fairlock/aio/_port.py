@@ -1,58 +1,38 @@
-"""Performs the steps of a flow on a redis.asyncio.Redis."""
+"""Performs the steps of a flow on a client of redis.asyncio."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from typing import Any, AsyncContextManager, Coroutine, TypeVar
+from typing import Any, Coroutine
 
 import redis
-import redis.asyncio
 
-from .._client import AsyncClient, packed, require_async
+from .._client import packed
 from .._failures import described, describes_errors
+from .._port import REDIRECTIONS_MAX
 from .._replies import Message
-from .._steps import Answer, Ask, Flow, Listen, Outstanding, Result, Step
+from .._steps import (Answer, Ask, Flow, Listen, Outstanding, Result, Step, Subscribe,
+                      Subscription)
 from .._terms import Command, now
+from ._channel import Channel
+from ._routes import Route
+from ._tasks import Value, within
 
 Mailbox = asyncio.Queue  # of Message
-Value = TypeVar("Value")
-
-_tasks: set[asyncio.Future[Any]] = set()  # The event loop itself refers to its tasks only weakly.
-
-
-def start(coroutine: Coroutine[Any, Any, Value]) -> asyncio.Task[Value]:
-    """Starts a task that lives until it ends."""
-    task = asyncio.ensure_future(coroutine)
-    _tasks.add(task)
-    task.add_done_callback(_tasks.discard)
-    return task
-
-
-async def finish(coroutine: Coroutine[Any, Any, Value]) -> Value:
-    """Runs it to its end, even if the caller is cancelled; the cancellation then follows."""
-    task = start(coroutine)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait({task})
-        raise
-
-
 class Port:
     """Belongs to one acquisition or hold, and to one task at a time. With `acquires`, a request
     goes on if that task is cancelled."""
 
-    def __init__(self, client: AsyncClient, gate: AsyncContextManager[Any] | None = None,
+    def __init__(self, route: Route, channel: Channel | None = None,
                  mailbox: Mailbox[Message] | None = None, wake: asyncio.Event | None = None,
                  acquires: bool = False) -> None:
-        if not isinstance(client, redis.asyncio.Redis):
-            require_async(client)
-        self._client = client
-        self._gate = gate
+        self._route = route
+        self._channel = channel
         self._mailbox = mailbox
         self._wake = wake
         self._acquires = acquires
+        self._redirections = 0
         self._interrupted: asyncio.Task[Answer] | None = None
 
     async def run(self, flow: Flow[Result]) -> Result:
@@ -63,22 +43,32 @@ class Port:
                 try:
                     result = await self._perform(step)
                 except redis.RedisError as error:
-                    step = flow.throw(error)
+                    if not self._is_redirected(error):
+                        step = flow.throw(error)
                 else:
                     step = flow.send(result)
         except StopIteration as stop:
             return stop.value  # type: ignore[no-any-return]
+
+    def _is_redirected(self, error: redis.RedisError) -> bool:
+        """See fairlock._port."""
+        if not self._route.heed(error):
+            return False
+        self._redirections += 1
+        return self._redirections % REDIRECTIONS_MAX != 0
 
     async def _perform(self, step: Step) -> Any:
         if isinstance(step, Ask):
             return await (self._ask_apart(step) if self._acquires else self._ask(step))
         if isinstance(step, Listen):
             return await self._listen(step.seconds)
+        if isinstance(step, Subscribe):
+            return await self._subscribe(step)
         if isinstance(step, Outstanding):
             return await self._await_outstanding(step.seconds)
         if self._wake is None:
             await asyncio.sleep(step.seconds)
-        elif await _within(step.seconds, self._wake.wait()):
+        elif await within(step.seconds, self._wake.wait()):
             self._wake.clear()
         return None
 
@@ -118,22 +108,21 @@ class Port:
             _settle(end)
 
     async def _send(self, command: Command) -> Answer:
-        if self._gate is None:
+        if self._channel is None:
             return await self._exchange(command)
-        async with self._gate:
+        async with self._channel.gate(self._route.slot):
             return await self._exchange(command)
 
     async def _exchange(self, command: Command) -> Answer:
         """Passes by what execute_command() adds, such as attempts that would not be noticed here.
         Only a client with a single connection has none in its pool."""
-        if getattr(self._client, "single_connection_client", False):
+        if self._route.lone_client is not None:
             sent_at = now()
             with describes_errors():
-                reply = await self._client.execute_command(*command, NEVER_DECODE=True)
+                reply = await self._route.lone_client.execute_command(*command, NEVER_DECODE=True)
             return Answer(reply, sent_at)
-        pool = self._client.connection_pool
         try:
-            connection = await pool.get_connection("LOCK")
+            connection, pool = await self._route.connect()
             try:
                 whole = packed(command, connection.encoder)
                 sent_at = now()
@@ -152,7 +141,12 @@ class Port:
             return None
         if not self._mailbox.empty():
             return self._mailbox.get_nowait()
-        return None if seconds == 0 else await _within(seconds, self._mailbox.get())
+        return None if seconds == 0 else await within(seconds, self._mailbox.get())
+
+    async def _subscribe(self, step: Subscribe) -> Subscription | None:
+        if self._channel is None:
+            return None
+        return await self._channel.subscribe(self._route.slot, step.doubted)
 
     async def _await_outstanding(self, seconds: float) -> bool:
         if self._interrupted is None:
@@ -187,11 +181,3 @@ async def _cancel(task: asyncio.Task[Any]) -> None:
     await asyncio.wait({task})
     if not task.cancelled():
         task.exception()  # it has been seen
-
-
-async def _within(seconds: float | None, coroutine: Coroutine[Any, Any, Value]) -> Value | None:
-    """None if it takes longer."""
-    try:
-        return await asyncio.wait_for(coroutine, seconds)
-    except asyncio.TimeoutError:
-        return None
