@@ -18,8 +18,9 @@ const EARLY_MS = 5;
 // from which the lease then counts: the time of the grant itself is not known here.
 const LATE_PART = 0.1;
 const GIVE_UP_MS = 5000;
-// A server that has answered the release has long answered the request before it.
-const ANSWER_MS = 500;
+// A server that has answered the release has long answered the request before it, unless the client
+// of a cluster still seeks the leader for that request.
+const ANSWER_MS = 2000;
 
 /** A token, and a time from which at least one whole lease counts. */
 export interface Grant {

@@ -1,4 +1,4 @@
-// The NOTIFY channel on which all waits of a client are answered.
+// The NOTIFY channel on which all waits over a connection are answered.
 
 import type { Connection, Subscription } from "./connection";
 import { warn } from "./failures";
@@ -10,7 +10,7 @@ type Reader = (message: Message) => void;
 
 /** Its connection is opened for a wait, and closed when no lock needs it or the client ends. */
 export class Channel {
-  readonly name = `fairlock:${makeOwner()}`;
+  readonly name: string;
   readonly #readers = new Map<string, Reader>();
   #subscription: Subscription | undefined;
   #stopChecks = (): void => undefined;
@@ -18,6 +18,7 @@ export class Channel {
   #isOpen = false;
 
   constructor(private readonly connection: Connection) {
+    this.name = `fairlock:${makeOwner()}${connection.channelSuffix}`;
     connection.onEnd(() => {
       this.#close();
       this.#askAgain();
@@ -112,13 +113,13 @@ function nameOf(key: string, owner: string): string {
 }
 
 /** One character for each byte: text in ASCII needs no encoding. */
-function bytesOf(name: Name): string {
+function latin1Of(name: Name): string {
   if (typeof name === "string" && /^[\x00-\x7f]*$/.test(name)) return name;
   return Buffer.from(name as string).toString("latin1");
 }
 
 /** The names of the messages about these keys of this owner. */
 export function namesOf(terms: Terms, owner: Name): string[] {
-  const ofOwner = bytesOf(owner);
-  return terms.keys.map((key) => nameOf(bytesOf(key), ofOwner));
+  const ofOwner = latin1Of(owner);
+  return terms.keys.map((key) => nameOf(latin1Of(key), ofOwner));
 }

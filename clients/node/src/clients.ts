@@ -1,8 +1,11 @@
 // What this library uses of the clients ioredis and node-redis.
 
-import type { Connection } from "./connection";
+import { clusterConnections } from "./cluster";
+import type { Connection, Connections } from "./connection";
 import { IoredisConnection } from "./ioredis";
+import { IoredisClusterClient } from "./ioredis_cluster";
 import { NodeRedisConnection, NodeRedisSentinelConnection } from "./node_redis";
+import { NodeRedisClusterClient } from "./node_redis_cluster";
 
 /* eslint-disable @typescript-eslint/no-explicit-any -- the listeners of any event */
 interface Emitter {
@@ -10,31 +13,56 @@ interface Emitter {
 }
 /* eslint-enable @typescript-eslint/no-explicit-any */
 
+interface TimeLimits {
+  readonly commandTimeout?: number;
+  readonly socketTimeout?: number;
+}
+
 /** A `Redis` of ioredis. */
 export interface IoredisClient extends Emitter {
   readonly status: string;
-  readonly options: { readonly commandTimeout?: number; readonly socketTimeout?: number };
+  readonly options: TimeLimits & { readonly host?: string; readonly port?: number };
   call(command: string, ...words: (string | Buffer)[]): Promise<unknown>;
   connect(): Promise<void>;
   disconnect(): void;
   duplicate(options: object): IoredisClient;
   ping(): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
+  unsubscribe(channel: string): Promise<unknown>;
 }
+
+/** A `Cluster` of ioredis. */
+export interface IoredisCluster extends Emitter {
+  readonly status: string;
+  readonly options: { readonly redisOptions?: TimeLimits | undefined };
+  readonly slots: readonly (readonly string[])[];
+  call(command: string, ...words: (string | Buffer)[]): Promise<unknown>;
+  nodes(role: "all" | "master"): IoredisClient[];
+  refreshSlotsCache(callback: (error?: Error | null) => void): void;
+  sendCommand(command: never): unknown;
+}
+
+type Hear = (message: string, channel: string) => void;
 
 interface NodeRedis extends Emitter {
   readonly isOpen: boolean;
   destroy(): unknown;
-  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
+  subscribe(channel: string, listener: Hear): Promise<unknown>;
+}
+
+interface SocketLimits {
+  readonly socket?: { readonly socketTimeout?: number };
 }
 
 /** What `createClient()` of node-redis returns. */
 export interface NodeRedisClient extends NodeRedis {
-  readonly options?: { readonly socket?: { readonly socketTimeout?: number } } | undefined;
+  readonly isReady: boolean;
+  readonly options?: SocketLimits | undefined;
   connect(): Promise<unknown>;
   duplicate(options: object): NodeRedisClient;
   ping(): Promise<unknown>;
   sendCommand(words: readonly (string | Buffer)[], options?: object): Promise<unknown>;
+  unsubscribe(channel: string, listener: Hear): Promise<unknown>;
 }
 
 /** What `createSentinel()` of node-redis returns. */
@@ -47,22 +75,58 @@ export interface NodeRedisSentinel extends NodeRedis {
   ): Promise<unknown>;
 }
 
-/** A client that is connected to a fairlock server, or will be. */
-export type RedisClient = IoredisClient | NodeRedisClient | NodeRedisSentinel;
+interface NodeRedisNode {
+  readonly address: string;
+  readonly client?: NodeRedisClient | undefined;
+}
 
-export function connectionOf(client: RedisClient): Connection {
+/** What `createCluster()` of node-redis returns. */
+export interface NodeRedisCluster extends Emitter {
+  readonly isOpen: boolean;
+  readonly masters: readonly NodeRedisNode[];
+  readonly slots: readonly { readonly master: NodeRedisNode }[];
+  readonly _options: {
+    readonly rootNodes: readonly object[];
+    readonly defaults?: SocketLimits | undefined;
+  };
+  readonly _slots: { rediscover(startWith: never): Promise<unknown> };
+  nodeClient(node: never): Promise<NodeRedisClient>;
+  sendCommand(
+    firstKey: string,
+    isReadonly: boolean,
+    words: readonly (string | Buffer)[],
+    options?: object,
+  ): Promise<unknown>;
+}
+
+/** A client that is connected to a fairlock server, or will be. */
+export type RedisClient =
+  | IoredisClient
+  | IoredisCluster
+  | NodeRedisClient
+  | NodeRedisCluster
+  | NodeRedisSentinel;
+
+export function connectionsOf(client: RedisClient): Connections {
   const has = (name: string): boolean =>
     typeof (client as unknown as Record<string, unknown>)[name] === "function";
-  // Only clients of Redis Cluster have nodes() (ioredis) or nodeClient() (node-redis).
-  const isCluster = has("nodes") || has("nodeClient");
-  if (!isCluster && has("call") && has("duplicate")) {
-    return new IoredisConnection(client as IoredisClient);
+  if (has("call") && has("nodes")) {
+    return clusterConnections(new IoredisClusterClient(client as IoredisCluster));
   }
-  if (!isCluster && has("sendCommand") && has("getSentinelNode")) {
+  if (has("sendCommand") && has("nodeClient")) {
+    return clusterConnections(new NodeRedisClusterClient(client as NodeRedisCluster));
+  }
+  const connection = singleConnection(client, has);
+  return () => connection;
+}
+
+function singleConnection(client: RedisClient, has: (name: string) => boolean): Connection {
+  if (has("call") && has("duplicate")) return new IoredisConnection(client as IoredisClient);
+  if (has("sendCommand") && has("getSentinelNode")) {
     return new NodeRedisSentinelConnection(client as NodeRedisSentinel);
   }
-  if (!isCluster && has("sendCommand") && has("duplicate") && has("ping")) {
+  if (has("sendCommand") && has("duplicate") && has("ping")) {
     return new NodeRedisConnection(client as NodeRedisClient);
   }
-  throw new TypeError("expected a Redis of ioredis, or a client or Sentinel of node-redis");
+  throw new TypeError("expected a client of ioredis or node-redis");
 }

@@ -1,6 +1,6 @@
 // A Redis client as the rest of the library sees it.
 
-import type { Command } from "./terms";
+import type { Command, Name } from "./terms";
 
 export interface Listener {
   hear(text: string): void;
@@ -8,7 +8,7 @@ export interface Listener {
   resubscribed(): void;
 }
 
-/** A connection that is subscribed to one channel, and subscribes again when it was lost. */
+/** A subscription to one channel, which is renewed when its connection was lost. */
 export interface Subscription {
   /** When it is subscribed for the first time. Rejected with an error that is not temporary. */
   readonly opened: Promise<void>;
@@ -16,6 +16,7 @@ export interface Subscription {
   close(): void;
 }
 
+/** Leads to the server that serves some keys. */
 export interface Connection {
   /** The program has closed it, or the client has given up. */
   readonly isClosed: boolean;
@@ -23,10 +24,15 @@ export interface Connection {
   readonly losses: number;
   /** After this time without a message, a subscription is checked. */
   readonly silence: number;
+  /** The end of the names of channels for these keys. */
+  readonly channelSuffix: string;
   send(command: Command): Promise<unknown>;
   subscribe(channel: string, listener: Listener): Subscription;
   onEnd(call: () => void): void;
 }
+
+/** Picks the connection for a key. A client that knows only one server has only one. */
+export type Connections = (key: Name) => Connection;
 
 /** Without a read time-out of the client. */
 export const SILENCE_MS = 15_000;

@@ -29,6 +29,11 @@ export function isTemporary(error: unknown): boolean {
   return word === "" || TEMPORARY_WORDS.includes(word);
 }
 
+/** Only a client for one server gets these: the others follow MOVED, and name channels by slots. */
+function isOfPartitions(word: string, error: Error): boolean {
+  return word === "MOVED" || (word === "CROSSSLOT" && error.message.includes("NOTIFY"));
+}
+
 /** The error of this library for an error reply, or the error itself. */
 export function translated(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof FairlockError) return error;
@@ -37,6 +42,12 @@ export function translated(error: unknown): unknown {
   if (word === "DEADLOCK") return new Deadlock(error.message.slice(word.length + 1), options);
   if (["SUPERSEDED", "CANCELLED", "UNBLOCKED"].includes(word)) {
     return new WaitEnded(error.message, options);
+  }
+  if (isOfPartitions(word, error)) {
+    const text =
+      "the keys are spread over several partitions, which needs a client for clusters: " +
+      "new Cluster() of ioredis, or createCluster() of node-redis";
+    return new FairlockError(`${text}: ${error.message}`, options);
   }
   if (word === "ERR" && /unknown command/i.test(error.message)) {
     const text = `the server is not fairlock, it may be Redis: ${error.message}`;

@@ -6,7 +6,14 @@
 
 /// <reference lib="esnext.disposable" preserve="true" />
 
-export type { IoredisClient, NodeRedisClient, NodeRedisSentinel, RedisClient } from "./clients";
+export type {
+  IoredisClient,
+  IoredisCluster,
+  NodeRedisClient,
+  NodeRedisCluster,
+  NodeRedisSentinel,
+  RedisClient,
+} from "./clients";
 export { now } from "./clock";
 export {
   Deadlock,

@@ -5,9 +5,19 @@ import { type Connection, type Listener, SILENCE_MS, type Subscription } from ".
 import { isTemporary, pause } from "./failures";
 import type { Command } from "./terms";
 
+/** What a client for subscriptions has unlike the client that it is made from. */
+export const FOR_SUBSCRIPTIONS = {
+  lazyConnect: true,
+  autoResubscribe: false,
+  maxRetriesPerRequest: null,
+  commandTimeout: undefined,
+  socketTimeout: undefined,
+};
+
 export class IoredisConnection implements Connection {
   losses = 0;
   readonly silence: number;
+  readonly channelSuffix = "";
 
   constructor(private readonly client: IoredisClient) {
     this.silence = client.options.socketTimeout ?? client.options.commandTimeout ?? SILENCE_MS;
@@ -27,14 +37,7 @@ export class IoredisConnection implements Connection {
   }
 
   subscribe(channel: string, listener: Listener): Subscription {
-    const client = this.client.duplicate({
-      lazyConnect: true,
-      autoResubscribe: false,
-      maxRetriesPerRequest: null,
-      retryStrategy: pause,
-      commandTimeout: undefined,
-      socketTimeout: undefined,
-    });
+    const client = this.client.duplicate({ ...FOR_SUBSCRIPTIONS, retryStrategy: pause });
     client.on("message", (_, text: string) => {
       listener.hear(text);
     });

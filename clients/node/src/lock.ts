@@ -7,7 +7,7 @@ import { Denied } from "./errors";
 import { Hold } from "./hold";
 import { HoldState } from "./hold_state";
 import type { LockOptions } from "./options";
-import { Port } from "./port";
+import { Ports } from "./port";
 import { makeOwner, type Name, Terms } from "./terms";
 
 /** What is done while a lock is held. The signal aborts when the lock is lost. */
@@ -31,9 +31,9 @@ export interface Lock {
 
 /** Makes the function that takes locks over a Redis client. `defaults` apply to all its locks. */
 export function createLock(client: RedisClient, defaults: LockOptions = {}): Lock {
-  const port = Port.of(client);
+  const ports = Ports.of(client);
   const lock = (keys: Keys, options?: LockOptions): Promise<Hold> =>
-    take(port, keys, { ...defaults, ...options });
+    take(ports, keys, { ...defaults, ...options });
 
   const tryLock = async (keys: Keys, options?: LockOptions): Promise<Hold | null> => {
     try {
@@ -68,10 +68,11 @@ async function during<T>(hold: Hold, work: Work<T>): Promise<T> {
   return result;
 }
 
-async function take(port: Port, keys: Keys, options: LockOptions): Promise<Hold> {
+async function take(ports: Ports, keys: Keys, options: LockOptions): Promise<Hold> {
   const { owner = makeOwner(), wait = Infinity, signal } = options;
   signal?.throwIfAborted();
   const terms = new Terms(isName(keys) ? [keys] : keys, options);
+  const port = ports.at(terms.firstKey);
   const isNamed = options.owner !== undefined;
   const acquisition = new Acquisition(port, terms, owner, wait, signal, isNamed);
   const { mailbox } = acquisition;

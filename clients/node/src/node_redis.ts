@@ -6,11 +6,24 @@ import { isTemporary, pause } from "./failures";
 import type { Command } from "./terms";
 
 // The client may be set to return other types.
-const REPLIES = { typeMapping: {} };
+export const REPLIES = { typeMapping: {} };
+
+/** A client like this one that is only used for subscriptions. */
+export function forSubscriptions(
+  client: NodeRedisClient,
+  reconnectStrategy: false | ((attempt: number, cause: Error) => number | Error),
+): NodeRedisClient {
+  return client.duplicate({
+    pingInterval: 0,
+    commandOptions: REPLIES,
+    socket: { ...client.options?.socket, socketTimeout: undefined, reconnectStrategy },
+  });
+}
 
 export class NodeRedisConnection implements Connection {
   losses = 0;
   readonly silence: number;
+  readonly channelSuffix = "";
 
   constructor(private readonly client: NodeRedisClient) {
     this.silence = client.options?.socket?.socketTimeout ?? SILENCE_MS;
@@ -30,16 +43,9 @@ export class NodeRedisConnection implements Connection {
   }
 
   subscribe(channel: string, listener: Listener): Subscription {
-    const client = this.client.duplicate({
-      pingInterval: 0,
-      commandOptions: REPLIES,
-      socket: {
-        ...this.client.options?.socket,
-        socketTimeout: undefined,
-        reconnectStrategy: (attempt: number, cause: Error) =>
-          isTemporary(cause) ? pause(attempt) : cause,
-      },
-    });
+    const client = forSubscriptions(this.client, (attempt, cause) =>
+      isTemporary(cause) ? pause(attempt) : cause,
+    );
     client.on("error", () => undefined); // it connects again
     return {
       opened: opening(client, channel, listener),
@@ -78,6 +84,7 @@ async function opening(
 export class NodeRedisSentinelConnection implements Connection {
   losses = 0;
   readonly silence = Infinity;
+  readonly channelSuffix = "";
   #listeners = new Set<Listener>();
 
   constructor(private readonly client: NodeRedisSentinel) {

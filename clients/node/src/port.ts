@@ -1,10 +1,11 @@
-// A client and its channel. All locks of a client share them.
+// A connection and its channel. All locks of a client share them: of a cluster client, all locks in
+// one hash slot.
 
 import { Channel } from "./channel";
-import { connectionOf, type RedisClient } from "./clients";
+import { connectionsOf, type RedisClient } from "./clients";
 import { now } from "./clock";
-import type { Connection } from "./connection";
-import type { Command } from "./terms";
+import type { Connection, Connections } from "./connection";
+import type { Command, Name } from "./terms";
 import { within } from "./waiting";
 
 /** A reply, and the time just before its command was sent. */
@@ -14,24 +15,40 @@ export interface Answer {
 }
 
 export class Port {
-  static readonly #ports = new WeakMap<RedisClient, Port>();
-  readonly connection: Connection;
   readonly channel: Channel;
 
-  private constructor(client: RedisClient) {
-    this.connection = connectionOf(client);
-    this.channel = new Channel(this.connection);
-  }
-
-  static of(client: RedisClient): Port {
-    const port = Port.#ports.get(client) ?? new Port(client);
-    Port.#ports.set(client, port);
-    return port;
+  constructor(readonly connection: Connection) {
+    this.channel = new Channel(connection);
   }
 
   /** Waits for the reply, at most for this time. */
   async ask(command: Command, time: number): Promise<Answer> {
     const sentAt = now();
     return { reply: await within(this.connection.send(command), time), sentAt };
+  }
+}
+
+/** The ports of a client. */
+export class Ports {
+  static readonly #ofClients = new WeakMap<RedisClient, Ports>();
+  readonly #connectionOf: Connections;
+  readonly #ports = new Map<Connection, Port>();
+
+  private constructor(client: RedisClient) {
+    this.#connectionOf = connectionsOf(client);
+  }
+
+  static of(client: RedisClient): Ports {
+    const ports = Ports.#ofClients.get(client) ?? new Ports(client);
+    Ports.#ofClients.set(client, ports);
+    return ports;
+  }
+
+  /** The port for requests whose first key this is. */
+  at(key: Name): Port {
+    const connection = this.#connectionOf(key);
+    let port = this.#ports.get(connection);
+    if (port === undefined) this.#ports.set(connection, (port = new Port(connection)));
+    return port;
   }
 }

@@ -37,6 +37,12 @@ function word(name: Name): string | Buffer {
   return Buffer.from(name.buffer, name.byteOffset, name.byteLength);
 }
 
+/** The bytes that are sent. */
+export function bytesOf(name: Name): Buffer {
+  const sent = word(name);
+  return typeof sent === "string" ? Buffer.from(sent) : sent;
+}
+
 function milliseconds(time: number): string {
   return String(Math.max(1, Math.ceil(time)));
 }
@@ -62,9 +68,14 @@ export class Terms {
     this.#options = optionWords(options);
   }
 
+  /** All keys must have its hash slot, if there are several partitions. */
+  get firstKey(): Name {
+    return this.keys[0]!;
+  }
+
   /** The keys as a text for people. */
   get names(): string {
-    return this.keys.map((key) => Buffer.from(word(key)).toString()).join(", ");
+    return this.keys.map((key) => bytesOf(key).toString()).join(", ");
   }
 
   /**
@@ -93,7 +104,7 @@ export class Terms {
 
   /** POSITION in the queue of the first key; the reply is null without a place. */
   position(owner: Name): Command {
-    return ["POSITION", word(this.keys[0]!), word(owner)];
+    return ["POSITION", word(this.firstKey), word(owner)];
   }
 
   /** TRANSFER; the reply is the new token, or null. */

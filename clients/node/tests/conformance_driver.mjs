@@ -5,8 +5,9 @@
 import fs from "node:fs";
 import readline from "node:readline";
 
-import { Redis } from "ioredis";
-import { createClient, createSentinel } from "redis";
+import calculateSlot from "cluster-key-slot";
+import { Cluster, Command, Redis } from "ioredis";
+import { createClient, createCluster, createSentinel } from "redis";
 
 import { createLock, FairlockError } from "../build/index.mjs";
 
@@ -19,25 +20,43 @@ const url = process.env.FAIRLOCK_URL;
 const readTimeout = 1000 * Number(process.env.FAIRLOCK_READ_TIMEOUT ?? 5);
 const ca = process.env.FAIRLOCK_CA && fs.readFileSync(process.env.FAIRLOCK_CA);
 
-const sentinels = process.env.FAIRLOCK_SENTINELS?.split(",").map((address) => {
+const addresses = (text) => text?.split(",").map((address) => {
   const [host, port] = address.split(":");
   return { host, port: Number(port) };
 });
+const sentinels = addresses(process.env.FAIRLOCK_SENTINELS);
+const nodes = addresses(process.env.FAIRLOCK_CLUSTER);
+
+function ioredis() {
+  const options = { commandTimeout: readTimeout, ...(ca && { tls: { ca } }) };
+  if (nodes) return new Cluster(nodes, { redisOptions: options });
+  return sentinels ? new Redis({ ...options, name: "main", sentinels }) : new Redis(url, options);
+}
+
+function nodeRedis() {
+  const socket = { socketTimeout: readTimeout, reconnectStrategy: 50, ...(ca && { ca }) };
+  const options = { socket, pingInterval: readTimeout / 2 };
+  if (nodes) {
+    return createCluster({ rootNodes: nodes.map((node) => ({ socket: node })), defaults: options });
+  }
+  return sentinels ? createSentinel({ name: "main", sentinelRootNodes: sentinels })
+    : createClient({ url, ...options });
+}
 
 const CLIENTS = {
   ioredis: async () => {
-    const options = { commandTimeout: readTimeout, ...(ca && { tls: { ca } }) };
-    const client = sentinels ? new Redis({ ...options, name: "main", sentinels })
-      : new Redis(url, options);
-    return { client: client.on("error", () => {}), raw: (name, ...words) =>
-      client.call(name, ...words) };
+    const client = ioredis().on("error", () => {});
+    const raw = (name, ...words) => {
+      const command = new Command(name, words, { replyEncoding: "utf8" });
+      command.slot = calculateSlot(words[0]);
+      return client.sendCommand(command);
+    };
+    return { client, raw: nodes ? raw : (...words) => client.call(...words) };
   },
   "node-redis": async () => {
-    const socket = { socketTimeout: readTimeout, reconnectStrategy: 50, ...(ca && { ca }) };
-    const client = sentinels ? createSentinel({ name: "main", sentinelRootNodes: sentinels })
-      : createClient({ url, socket, pingInterval: readTimeout / 2 });
-    await client.on("error", () => {}).connect();
-    return { client, raw: (...words) => client.sendCommand(words) };
+    const client = await nodeRedis().on("error", () => {}).connect();
+    const raw = (...words) => client.sendCommand(words[1], false, words);
+    return { client, raw: nodes ? raw : (...words) => client.sendCommand(words) };
   },
 };
 

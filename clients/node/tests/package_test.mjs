@@ -93,8 +93,8 @@ test("a CommonJS module uses it with node-redis", async () => {
 
 const PROGRAM = `
   import { createLock, Denied, type Hold, type Lock } from "fairlock";
-  import { Redis } from "ioredis";
-  import { createClient, createSentinel } from "redis";
+  import { Cluster, Redis } from "ioredis";
+  import { createClient, createCluster, createSentinel } from "redis";
 
   async function work(lock: Lock): Promise<number> {
     await using hold = await lock("k", { wait: 10_000, signal: AbortSignal.timeout(10_000) });
@@ -114,6 +114,8 @@ const PROGRAM = `
     await Promise.all([redis.quit(), client.close()]);
   }
 
+  export const clusters = (): Lock[] =>
+    [createLock(new Cluster([7000])), createLock(createCluster({ rootNodes: [], RESP: 3 }))];
   export const sentinel = (): Lock =>
     createLock(createSentinel({ name: "main", sentinelRootNodes: [] }), { lease: 1000 });
   export const reason = (error: Denied): string | null => error.explanation.reason;
@@ -124,7 +126,7 @@ const WRONG = `
   import { createLock } from "fairlock";
   import { Redis } from "ioredis";
   void createLock(new Redis())(42);
-  createLock(new Redis.Cluster([]));
+  createLock(new URL("redis://lock1"));
   void createLock(new Redis())("k", { leese: 1 });
 `;
 
@@ -140,7 +142,7 @@ test("TypeScript programs use it, and their mistakes are found", async () => {
   const lines = stdout.split("\n").filter((line) => /^\S/.test(line));
   assert.equal(lines.length, 3, stdout);
   assert.match(lines[0], /wrong.mts\(4,.*'number' is not assignable/);
-  assert.match(lines[1], /wrong.mts\(5,.*'Cluster.*' is not assignable/);
+  assert.match(lines[1], /wrong.mts\(5,.*'URL' is not assignable/);
   assert.match(lines[2], /wrong.mts\(6,.*'leese' does not exist/);
   for (const program of ["typed.mjs", "typed.cjs"]) {
     assert.equal(await run("node", [program]), "true false\ntrue false\n");

@@ -10,7 +10,7 @@ test("every example on one server", async () => {
   const server = await new Fairlockd().open();
   const counts = [];
   for (const text of examples()) {
-    if (/sentinels:|tls:/.test(text)) continue; // fleet_test.mjs, tls_test.mjs
+    if (/sentinels:|tls:|Cluster\(/.test(text)) continue; // fleet_test, tls_test, cluster_test
     counts.push((await runExample(text, { 3247: String(server.port) })).length);
   }
   await server.close();

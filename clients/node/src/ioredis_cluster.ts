@@ -1,0 +1,95 @@
+// Locks over a Cluster of ioredis.
+
+import type { IoredisClient, IoredisCluster } from "./clients";
+import type { ClusterClient, Slot } from "./cluster";
+import { SILENCE_MS } from "./connection";
+import { FOR_SUBSCRIPTIONS } from "./ioredis";
+import type { LeaderNode, Subscriber, SubscriberEvents } from "./leader";
+import type { Command } from "./terms";
+
+export class IoredisClusterClient implements ClusterClient {
+  isClosed: boolean;
+  losses = 0;
+  readonly silence: number;
+  readonly #sender: IoredisCluster;
+  #slot = 0;
+
+  constructor(private readonly client: IoredisCluster) {
+    this.isClosed = client.status === "end";
+    const { redisOptions = {} } = client.options;
+    this.silence = redisOptions.socketTimeout ?? redisOptions.commandTimeout ?? SILENCE_MS;
+    // ioredis does not know where the keys of our commands are, so it is told the slot.
+    this.#sender = Object.create(client, {
+      options: { value: { ...client.options, enableAutoPipelining: false } },
+      sendCommand: {
+        value: (command: object): unknown =>
+          client.sendCommand(Object.assign(command, { slot: this.#slot }) as never),
+      },
+    }) as IoredisCluster;
+    const watch = (node: IoredisClient): unknown => node.on("close", () => ++this.losses);
+    client.nodes("all").forEach(watch);
+    client.on("+node", watch);
+    // The status may be another one after the end.
+    client.on("end", () => (this.isClosed = true));
+    client.on("connecting", () => (this.isClosed = false));
+  }
+
+  async send([name, ...words]: Command, slot: Slot): Promise<unknown> {
+    if (this.isClosed) throw new Error("the client is closed");
+    this.#slot = slot.number;
+    return await this.#sender.call(name, ...words);
+  }
+
+  leaderOf(slot: Slot): LeaderNode | undefined {
+    const address = this.client.slots[slot.number]?.[0];
+    const node = this.client.nodes("master").find(({ options }) => {
+      return `${options.host}:${options.port}` === address;
+    });
+    if (address === undefined || node === undefined) return undefined;
+    return { address, connect: (events) => new IoredisSubscriber(node, events) };
+  }
+
+  async refresh(): Promise<void> {
+    if (this.client.status !== "ready") {
+      await this.client.call("PING"); // is answered once the cluster is connected
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      this.client.refreshSlotsCache((error) => {
+        if (error) reject(error);
+        else resolve();
+      });
+    });
+  }
+
+  onEnd(call: () => void): void {
+    this.client.on("end", call);
+  }
+}
+
+class IoredisSubscriber implements Subscriber {
+  readonly #client: IoredisClient;
+
+  constructor(node: IoredisClient, { hear, ended }: SubscriberEvents) {
+    this.#client = node.duplicate({ ...FOR_SUBSCRIPTIONS, retryStrategy: null });
+    this.#client.on("message", hear);
+    this.#client.on("end", ended);
+    this.#client.on("error", () => undefined); // its end follows
+  }
+
+  subscribe(channel: string): Promise<unknown> {
+    return this.#client.subscribe(channel);
+  }
+
+  unsubscribe(channel: string): void {
+    this.#client.unsubscribe(channel).catch(() => undefined); // only at its end
+  }
+
+  ping(): Promise<unknown> {
+    return this.#client.ping();
+  }
+
+  close(): void {
+    this.#client.disconnect();
+  }
+}
