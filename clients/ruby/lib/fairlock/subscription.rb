@@ -45,11 +45,13 @@ module Fairlock
     end
 
     # Waits until a name is subscribed to; raises the error of a connection that fails meanwhile.
-    def await(name, end_at)
-      end_at = [end_at, Fairlock.now + SUBSCRIBE_SECONDS].compact.min
+    # After a failure, it waits no longer than until that time.
+    def await(name, give_up_at)
+      limit = Fairlock.now + SUBSCRIBE_SECONDS
       @mutex.synchronize do
         failures = @failures
         until @names[name] == :confirmed
+          end_at = @failure ? [give_up_at, limit].compact.min : limit
           left = end_at - Fairlock.now
           raise @failure if @failures > failures || (@failure && left <= 0)
           raise ::Redis::TimeoutError, "SUBSCRIBE: no reply" if left <= 0
