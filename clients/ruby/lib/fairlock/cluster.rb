@@ -121,7 +121,7 @@ module Fairlock
 
     def options_of(address)
       host, _, port = address.rpartition(":")
-      @options.merge(host: @hostname || host, port: Integer(port))
+      { **@options, **@kind::NODE_OPTIONS, host: @hostname || host, port: Integer(port) }
     end
 
     # The partitions that have a leader, in the order of their slots.

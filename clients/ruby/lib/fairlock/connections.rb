@@ -15,6 +15,8 @@ module Fairlock
   #
   # A Cluster has the same methods, and chooses the server by the key.
   class Connections
+    # What the clients of a Cluster's nodes do not share with the application's client.
+    NODE_OPTIONS = {}.freeze
     IDLE_MAX = 16
     CREATION = Mutex.new
     private_constant :IDLE_MAX, :CREATION
@@ -111,6 +113,10 @@ module Fairlock
 
   # Sends all requests over one connection, one after the other. Thread-safe.
   class OneConnection < Connections
+    # The driver hiredis sends a command only when its reply is read, and a Subscription sends
+    # commands while another thread reads.
+    NODE_OPTIONS = { driver: :ruby }.freeze
+
     def initialize(redis)
       super
       @gate = Mutex.new

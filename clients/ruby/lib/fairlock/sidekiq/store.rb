@@ -11,7 +11,8 @@ module Fairlock
       Holder = Struct.new(:jid, :since, :ttl, :meta, keyword_init: true)
       LIST_COUNT = 1000
       COUNTS = %w[acquired denied released expired broken].freeze
-      private_constant :LIST_COUNT, :COUNTS
+      ASK_SECONDS = 5
+      private_constant :LIST_COUNT, :COUNTS, :ASK_SECONDS
 
       def initialize(redis)
         @connections = Connections.of(redis)
@@ -85,11 +86,21 @@ module Fairlock
 
       private
 
-      # Sends a request about the digest that follows the name of the command.
+      # Sends a request about the digest that follows the name of the command; again while the
+      # server restarts or fails over. A TRANSFER that is repeated because its reply was lost
+      # returns nil.
       def ask(*command)
-        @connections.of_key(command[1]).ask(command).reply
-      rescue ::Redis::CommandError => error
-        raise Failures.translated(error)
+        give_up_at = Fairlock.now + ASK_SECONDS
+        pauses = Pauses.new
+        begin
+          @connections.of_key(command[1]).ask(command).reply
+        rescue *Failures::ALL => error
+          raise Failures.translated(error) unless Failures.temporary?(error)
+          raise if Fairlock.now >= give_up_at
+
+          pauses.pause(give_up_at)
+          retry
+        end
       end
 
       def take(port, terms, jid, wait)
