@@ -102,6 +102,23 @@ class ClusterLockTest < FleetCase
     assert_operator connections("named").sum, :>=, 2
   end
 
+  def test_the_user_and_the_password_of_the_nodes
+    password = ENV.fetch("PASSWORD")
+    in_url = NODES.map { |node| node.sub("//", "//app:#{password.gsub(' ', '%20')}@") }
+    [{ cluster: in_url }, { cluster: NODES, username: "app", password: password }].each do |options|
+      redis = Redis.new(**options)
+      @clients << redis
+      Fairlock::Channel.open(redis) do |channel|
+        keys.each do |key|
+          Fairlock.lock(redis, key) { nil }
+          Fairlock.lock(redis, key, channel: channel) { refute_empty as_user("app") }
+        end
+      end
+    end
+  end
+
+  def as_user(name) = at_each_node("CLIENT", "LIST").select { |list| list.include?("user=#{name}") }
+
   def test_a_plain_client_is_told_what_it_needs
     moved = keys.flat_map do |key|
       plain_clients.filter_map do |redis|

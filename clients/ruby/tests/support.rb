@@ -111,7 +111,7 @@ class Case < Minitest::Test
   def wait_until(seconds = WAIT_SECONDS_MAX)
     give_up = Fairlock.now + seconds
     until yield
-      flunk("it did not become true: #{caller.grep(/_cases/).first(3)}") if Fairlock.now > give_up
+      flunk("it did not become true") if Fairlock.now > give_up
       sleep 0.005
     end
   end

@@ -25,10 +25,10 @@ module Fairlock
   # The wait would never end. The text names the owners that wait for each other.
   class Deadlock < Error; end
 
-  # The server belongs to a fleet of several partitions, which needs a client in cluster mode.
+  # The server belongs to a fleet of several partitions, which needs a client for clusters.
   class NeedsCluster < Error
     def initialize(reply)
-      super("the fleet has several partitions: use a client in cluster mode, such as " \
+      super("the fleet has several partitions: use a client for clusters, such as " \
             "Redis.new(cluster: [...]), got #{reply}")
     end
   end
