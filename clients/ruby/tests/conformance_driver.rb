@@ -40,7 +40,9 @@ class Driver
 
   def client_options
     options = { timeout: ENV.fetch("FAIRLOCK_READ_TIMEOUT", "5").to_f, reconnect_attempts: 0 }
-    if ENV.key?("FAIRLOCK_SENTINELS")
+    if ENV.key?("FAIRLOCK_CLUSTER")
+      options[:cluster] = ENV["FAIRLOCK_CLUSTER"].split(",").map { |node| "redis://#{node}" }
+    elsif ENV.key?("FAIRLOCK_SENTINELS")
       sentinels = ENV["FAIRLOCK_SENTINELS"].split(",").map do |address|
         %i[host port].zip(address.split(":")).to_h
       end
@@ -176,9 +178,10 @@ class Driver
     count / (Fairlock.now - began)
   end
 
+  # The gem's cluster client finds the key of a command if its name is in lower case.
   def raw_lock
-    token = @redis.call("LOCK", "rate:raw", "raw", "PX", 30_000)
-    @redis.call("UNLOCK", "rate:raw", "raw", "TOKEN", token)
+    token = @redis.call("lock", "rate:raw", "raw", "PX", 30_000)
+    @redis.call("unlock", "rate:raw", "raw", "TOKEN", token)
   end
 end
 

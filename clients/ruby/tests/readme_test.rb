@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 # Every example of the README on one server: with_own_server.py --redis starts it, and a Redis for
-# Sidekiq. tls_test.rb and fleet_test.py run the others.
+# Sidekiq. tls_test.rb, fleet_test.py and cluster_test.py run the
+# others.
 
 require "minitest/autorun"
 require "sidekiq"
@@ -24,7 +25,7 @@ end
 class ReadmeTest < Minitest::Test
   def test_every_example
     counts = ReadmeExamples.all.filter_map do |text|
-      next if text.match?(/sentinels|ssl/)
+      next if text.match?(/sentinels|ssl|cluster:/)
 
       ReadmeExamples.run(text, "port: 3247" => "port: #{ENV.fetch('FAIRLOCK_PORT')}").size
     end

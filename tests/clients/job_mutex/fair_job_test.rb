@@ -5,6 +5,7 @@ require "minitest/autorun"
 require "securerandom"
 require "stringio"
 
+require_relative "../ruby/command_counts"
 require_relative "../ruby/eventually"
 require_relative "../ruby/raw_client"
 require_relative "webhook_jobs"
@@ -106,6 +107,14 @@ class FairJobTest < Minitest::Test
       assert_equal 0, next_begun.first
       Run::GO_ON << :now
     end
+  end
+
+  def test_a_denial_costs_one_request
+    assert FAIRLOCK.lock(@key, "somebody")
+    job = Returning.perform_later(@conversation, 0)
+    counts = CommandCounts.during(ENV.fetch("FAIRLOCK_PORT")) { job.perform_now }
+    assert_equal({ "lock" => 1 }, counts)
+    assert_equal 1, Sidekiq::ScheduledSet.new.size
   end
 
   # On Redis, a later job that happens to request the lock at the right moment gets it.

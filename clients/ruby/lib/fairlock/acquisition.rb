@@ -24,9 +24,10 @@ module Fairlock
     NO_EXPLANATION = Explanation.new(status: "denied", holders: []).freeze
     private_constant :GRACE_SECONDS, :WAIT_SECONDS_MIN, :EARLY_SECONDS, :LATE_PART, :NO_EXPLANATION
 
-    # Without `explain`, a denial has no explanation, and costs no second request. `is_named`: the
-    # program named the owner, so a message may still be about an earlier wait.
-    def initialize(port, terms, owner, wait, channel: nil, mailbox: nil, explain: true,
+    # `explain`: a denial is explained by a second request (:afterwards), by the first one, whose
+    # reply then takes longer to read (:at_once), or :never. `is_named`: the program named the
+    # owner, so a message may still be about an earlier wait.
+    def initialize(port, terms, owner, wait, channel: nil, mailbox: nil, explain: :afterwards,
                    is_named: false)
       @port = port
       @terms = terms
@@ -69,15 +70,16 @@ module Fairlock
     # Clients need longer to read a map than the server to grant a lock, so only a denial is
     # explained. Whether MAXWAITERS was the reason is known in the first reply only.
     def ask
+      name = @channel&.ready(@terms.keys.first, @give_up_at)
       # A message about an earlier request must not be taken for the answer to this one.
       @mailbox&.clear
-      is_explained = !@terms.max_waiters.nil?
-      answer = @port.ask(@terms.lock(@owner, left, channel: @channel, explain: is_explained))
+      is_explained = @explain == :at_once || !@terms.max_waiters.nil?
+      answer = @port.ask(@terms.lock(@owner, left, channel: name, explain: is_explained))
       return decide(answer) if is_explained
       return confirm(answer.reply, answer.sent_at) if answer.reply
       return listen(answer.sent_at) if @channel
 
-      raise Denied, NO_EXPLANATION unless @explain
+      raise Denied, NO_EXPLANATION if @explain == :never
 
       ask_why
     end

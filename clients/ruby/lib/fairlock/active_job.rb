@@ -84,7 +84,7 @@ module Fairlock
       return yield if options.nil?
 
       begin
-        hold = fairlock_lock(lease: options.lease, wait: options.wait).acquire
+        hold = fairlock_lock(lease: options.lease, wait: options.wait).acquire_or_explain
       rescue Denied => error
         return come_back(error.explanation)
       end

@@ -18,11 +18,12 @@ module Fairlock
     ARRIVAL_SECONDS = 0.1
     private_constant :GIVE_UP_SECONDS, :ARRIVAL_SECONDS
 
-    def initialize(lock, owner, wait, explain: true)
+    def initialize(lock, owner, wait, explain: :afterwards)
       @lock = lock
       @terms = lock.terms
       @channel = lock.channel
-      @port = @channel ? @channel.port : Connections.of(lock.redis)
+      key = @terms.keys.first
+      @port = @channel ? @channel.port(key) : Connections.of(lock.redis).of_key(key)
       @owner = owner
       @wait = wait
       @explain = explain
@@ -75,7 +76,7 @@ module Fairlock
         @mailbox = Mailbox.new
         @channel.follow(@terms, @owner, @mailbox.method(:put))
       end
-      Acquisition.new(@port, @terms, @owner, @wait, channel: @channel&.name, mailbox: @mailbox,
+      Acquisition.new(@port, @terms, @owner, @wait, channel: @channel, mailbox: @mailbox,
                                                     explain: @explain, is_named: @is_named).run
     end
 

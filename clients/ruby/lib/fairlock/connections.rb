@@ -1,31 +1,51 @@
 # frozen_string_literal: true
 
 require_relative "clock"
+require_relative "cluster"
 require_relative "failures"
+require_relative "session"
 
 module Fairlock
   # A reply, and the time just before its command was sent.
   Answer = Struct.new(:reply, :sent_at)
   private_constant :Answer
 
-  # Connections with the options of the application's client. A request that waits occupies one,
-  # so they are not shared with the application. Thread-safe.
+  # Connections to one server with the options of the application's client. A request that waits
+  # occupies one, so they are not shared with the application. Thread-safe.
+  #
+  # A Cluster has the same methods, and chooses the server by the key.
   class Connections
+    # What the clients of a Cluster's nodes do not share with the application's client.
+    NODE_OPTIONS = {}.freeze
     IDLE_MAX = 16
     CREATION = Mutex.new
     private_constant :IDLE_MAX, :CREATION
 
     # All locks on one client share their connections.
     def self.of(redis)
-      redis.instance_variable_get(:@fairlock_connections) || CREATION.synchronize do
-        redis.instance_variable_get(:@fairlock_connections) ||
-          redis.instance_variable_set(:@fairlock_connections, new(redis))
+      redis.instance_variable_get(:@fairlock_connections) || share(redis, make(redis))
+    end
+
+    # For the servers of a client: its connections, or a Cluster of such connections.
+    def self.make(redis)
+      raise TypeError, "expected a Redis, got #{redis.class}" unless redis.respond_to?(:with)
+
+      redis.with do |one|
+        raise TypeError, "expected a Redis, got #{one.class}" unless one.is_a?(::Redis)
+
+        Cluster.client?(one) ? Cluster.new(one, self) : new(redis)
       end
     end
 
-    def initialize(redis)
-      raise TypeError, "expected a Redis, got #{redis.class}" unless redis.respond_to?(:with)
+    def self.share(redis, connections)
+      CREATION.synchronize do
+        redis.instance_variable_get(:@fairlock_connections) ||
+          redis.instance_variable_set(:@fairlock_connections, connections)
+      end
+    end
+    private_class_method :share
 
+    def initialize(redis)
       @redis = redis
       @process = Process.pid
       @idle = []
@@ -46,24 +66,12 @@ module Fairlock
       put(connection, is_usable) if connection
     end
 
-    # Yields a connection that nobody else uses meanwhile. If the block raises, it is closed.
-    def lend
-      connection = take
-      result = yield connection
-      is_usable = true
-      result
-    ensure
-      put(connection, is_usable) if connection
-    end
+    # Yields a Session, whose connection nobody else uses meanwhile. If the block raises, it is
+    # closed.
+    def lend(&block) = Session.lend(self, &block)
 
     # A new connection.
-    def open
-      @redis.with do |redis|
-        raise TypeError, "expected a Redis, got #{redis.class}" if cluster?(redis)
-
-        redis.dup
-      end
-    end
+    def open = @redis.with(&:dup)
 
     # The read time-out of the client.
     def read_timeout = @redis.with { |redis| redis._client.timeout }
@@ -73,13 +81,7 @@ module Fairlock
       @idle.pop.close until @idle.empty?
     end
 
-    private
-
-    def cluster?(redis)
-      !redis.is_a?(::Redis) || redis.class.name.end_with?("Cluster") ||
-        redis._client.class.name.end_with?("Cluster")
-    end
-
+    # An idle or a new connection, which must be given back with `put`.
     def take
       forget_those_of_the_parent if Process.pid != @process
       @idle.pop || open
@@ -88,6 +90,18 @@ module Fairlock
     def put(connection, is_usable)
       is_usable && @idle.size < IDLE_MAX ? @idle.push(connection) : connection.close
     end
+
+    # What follows has a purpose in a Cluster only.
+
+    def single? = true
+    def of_key(_key) = self
+    def leader(_key) = self
+    def each_leader = yield(self)
+    def follow = yield(self)
+    def channel_tag(_key) = nil
+    def doubt = nil
+
+    private
 
     # Closing them would end the parent's TLS sessions.
     def forget_those_of_the_parent
@@ -98,14 +112,18 @@ module Fairlock
   private_constant :Connections
 
   # Sends all requests over one connection, one after the other. Thread-safe.
-  class OneConnection
+  class OneConnection < Connections
+    # The driver hiredis sends a command only when its reply is read, and a Subscription sends
+    # commands while another thread reads.
+    NODE_OPTIONS = { driver: :ruby }.freeze
+
     def initialize(redis)
+      super
       @gate = Mutex.new
-      @connections = Connections.new(redis)
     end
 
-    def ask(command) = @gate.synchronize { @connections.ask(command) }
-    def close = @gate.synchronize { @connections.close }
+    def ask(command) = @gate.synchronize { super }
+    def close = @gate.synchronize { super }
   end
   private_constant :OneConnection
 end

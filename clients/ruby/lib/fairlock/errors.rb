@@ -25,6 +25,14 @@ module Fairlock
   # The wait would never end. The text names the owners that wait for each other.
   class Deadlock < Error; end
 
+  # The server belongs to a fleet of several partitions, which needs a client for clusters.
+  class NeedsCluster < Error
+    def initialize(reply)
+      super("the fleet has several partitions: use a client for clusters, such as " \
+            "Redis.new(cluster: [...]), got #{reply}")
+    end
+  end
+
   # The server does not know the commands of fairlock. It may be a Redis server.
   class NotFairlock < Error; end
 end

@@ -39,12 +39,16 @@ module Fairlock
       case word(error)
       when "DEADLOCK" then Deadlock.new(error.message.delete_prefix("DEADLOCK "))
       when "SUPERSEDED", "CANCELLED", "UNBLOCKED" then WaitEnded.new(error.message)
+      when "MOVED" then NeedsCluster.new(error.message)
       else
         return error unless error.message.downcase.include?("unknown command")
 
         NotFairlock.new("the server is not fairlock, it may be Redis: #{error.message}")
       end
     end
+
+    # Whether a node of a fleet of several partitions says that another one serves the key.
+    def moved?(error) = error.is_a?(::Redis::CommandError) && word(error) == "MOVED"
 
     def word(error) = error.message[/\A[A-Z]+/]
 

@@ -39,7 +39,7 @@ module Fairlock
       begin
         left = [give_up_at - Fairlock.now, 0].max
         command = ["WAIT", name_of(key), "TIMEOUT", "#{(left * 1000).ceil}ms"]
-        Connections.of(@redis).ask(command).reply == 1
+        Connections.of(@redis).of_key(name_of(key)).ask(command).reply == 1
       rescue *Failures::ALL => error
         raise Failures.translated(error) unless Failures.temporary?(error)
         raise if Fairlock.now >= give_up_at

@@ -10,7 +10,9 @@ module Fairlock
       Entry = Struct.new(:digest, :type, :holders, :waiters, :held_for, keyword_init: true)
       Holder = Struct.new(:jid, :since, :ttl, :meta, keyword_init: true)
       LIST_COUNT = 1000
-      private_constant :LIST_COUNT
+      COUNTS = %w[acquired denied released expired broken].freeze
+      ASK_SECONDS = 5
+      private_constant :LIST_COUNT, :COUNTS, :ASK_SECONDS
 
       def initialize(redis)
         @connections = Connections.of(redis)
@@ -20,13 +22,10 @@ module Fairlock
       def lock(digest, jid, type:, limit:, ttl:, meta:, wait: 0)
         terms = Terms.new(keys: [digest], lease: ttl, limit: limit, label: type,
                           meta: JSON.generate(meta))
-        Acquisition.new(@connections, terms, jid, wait, explain: false).run
-        true
-      rescue Denied
-        false
+        take(@connections.of_key(digest), terms, jid, wait)
       end
 
-      def unlock(digest, jid) = call("UNLOCK", digest, jid) == 1
+      def unlock(digest, jid) = ask("UNLOCK", digest, jid) == 1
 
       # Holds the digest while the block runs, but never longer than this process lives: a hold
       # without a lease ends with its session and leaves nothing to clean up. Returns false without
@@ -34,18 +33,18 @@ module Fairlock
       def hold(digest, jid, type:, limit:, meta:, wait: 0, &block)
         terms = Terms.new(keys: [digest], lease: nil, session: true, limit: limit, label: type,
                           meta: JSON.generate(meta))
-        @connections.lend { |connection| Session.new(connection).hold(terms, jid, wait, &block) }
+        @connections.of_key(digest).lend { |session| hold_over(session, terms, jid, wait, &block) }
       end
 
       # Transfers the digest from the old job to the new one; returns false if the old one no longer
       # holds it.
       def replace(digest, old_jid, new_jid)
-        !call("TRANSFER", digest, old_jid, new_jid).nil?
+        !ask("TRANSFER", digest, old_jid, new_jid).nil?
       end
 
       # Returns the entry for a page of the UI, or nil if nobody holds the digest.
       def find(digest)
-        info = Replies.map(call("LOCKINFO", digest))
+        info = Replies.map(ask("LOCKINFO", digest))
         holders = info["holders"].map { |holder| holder_of(Replies.map(holder)) }
         return if holders.empty?
 
@@ -54,14 +53,10 @@ module Fairlock
 
       # Returns the digests that match a glob, optionally only those of one lock type.
       def list(pattern, type: nil)
-        entries = []
-        cursor = "0"
-        loop do
-          cursor, rows = call("LOCKS", cursor, "MATCH", pattern, "COUNT", LIST_COUNT,
-                              *(["LABEL", type] if type))
-          entries.concat(rows.map { |row| entry_of(row) })
-          return entries.sort_by(&:digest) if cursor.to_s == "0"
-        end
+        rows = []
+        words = ["MATCH", pattern, "COUNT", LIST_COUNT, *(["LABEL", type] if type)]
+        @connections.each_leader { |leader| rows.concat(rows_of(leader, words)) }
+        rows.map { |row| entry_of(row) }.sort_by(&:digest)
       end
 
       # Ends all holds of the matching digests, and returns these digests. A dry run only returns
@@ -73,23 +68,70 @@ module Fairlock
       end
 
       # Ends the holds of one digest; returns how many there were.
-      def delete_one(digest, reason: "deleted") = call("BREAK", digest, "REASON", reason)
+      def delete_one(digest, reason: "deleted") = ask("BREAK", digest, "REASON", reason)
 
       # Returns counts for each lock type, and their sum.
       def metrics(minutes: 60)
-        labels = Replies.map(call("STATS", "MINUTES", minutes))["labels"]
-        rows = labels.map { |row| Replies.map(row) }
-                     .select { |row| UniqueLock::TYPES.include?(row["label"]) }
-        counts = rows.to_h do |row|
-          [row["label"], row.slice("acquired", "denied", "released", "expired", "broken")]
+        counts = {}
+        @connections.each_leader do |leader|
+          labels = Replies.map(leader.ask(["STATS", "MINUTES", minutes]).reply)["labels"]
+          labels.map { |row| Replies.map(row) }.each do |row|
+            next unless UniqueLock::TYPES.include?(row["label"])
+
+            counts[row["label"]] = sum(counts[row["label"]], row.slice(*COUNTS))
+          end
         end
-        total = counts.values.reduce({}) { |sum, row| sum.merge(row) { |_, a, b| a + b } }
-        counts.merge("total" => total)
+        counts.merge("total" => counts.values.reduce({}) { |total, row| sum(total, row) })
       end
 
       private
 
-      def call(*command) = @connections.ask(command).reply
+      # Sends a request about the digest that follows the name of the command; again while the
+      # server restarts or fails over. A TRANSFER that is repeated because its reply was lost
+      # returns nil.
+      def ask(*command)
+        give_up_at = Fairlock.now + ASK_SECONDS
+        pauses = Pauses.new
+        begin
+          @connections.of_key(command[1]).ask(command).reply
+        rescue *Failures::ALL => error
+          raise Failures.translated(error) unless Failures.temporary?(error)
+          raise if Fairlock.now >= give_up_at
+
+          pauses.pause(give_up_at)
+          retry
+        end
+      end
+
+      def take(port, terms, jid, wait)
+        Acquisition.new(port, terms, jid, wait, explain: :never).run
+        true
+      rescue Denied
+        false
+      end
+
+      def hold_over(session, terms, jid, wait)
+        return false unless take(session, terms, jid, wait)
+
+        begin
+          yield
+        ensure
+          session.ask(terms.unlock(jid))
+        end
+        true
+      end
+
+      def rows_of(leader, words)
+        rows = []
+        cursor = "0"
+        loop do
+          cursor, some = leader.ask(["LOCKS", cursor, *words]).reply
+          rows.concat(some)
+          return rows if cursor.to_s == "0"
+        end
+      end
+
+      def sum(one, other) = (one || {}).merge(other) { |_, first, second| first + second }
 
       def entry_of(row)
         digest, holders, waiters, _wait_ms, held_ms, label = row
@@ -102,39 +144,5 @@ module Fairlock
                    ttl: fields["ttl_ms"]&.fdiv(1000), meta: JSON.parse(fields["meta"] || "{}"))
       end
     end
-
-    # A connection that nobody else uses meanwhile. Its end releases what was taken over it.
-    class Session
-      def initialize(connection)
-        @connection = connection
-      end
-
-      # For Acquisition.
-      def ask(command)
-        sent_at = Fairlock.now
-        Answer.new(@connection.without_reconnect { @connection.call(*command) }, sent_at)
-      end
-
-      # Returns whether the lock was granted and the block has run.
-      def hold(terms, owner, wait)
-        return false unless take(terms, owner, wait)
-
-        begin
-          yield
-        ensure
-          ask(terms.unlock(owner))
-        end
-        true
-      end
-
-      private
-
-      def take(terms, owner, wait)
-        Acquisition.new(self, terms, owner, wait, explain: false).run
-      rescue Denied
-        nil
-      end
-    end
-    private_constant :Session
   end
 end

@@ -1,0 +1,173 @@
+# frozen_string_literal: true
+
+require_relative "clock"
+require_relative "failures"
+require_relative "pauses"
+
+module Fairlock
+  # What a Channel receives from one server: one connection, subscribed to names. It is opened again
+  # when it is lost, until the channel needs none of its names.
+  class Subscription
+    SUBSCRIBE_SECONDS = 5
+    # A connection that receives nothing for the read time-out sends itself a message, and is opened
+    # again if nothing arrives for this many times as long.
+    SILENCES = 3
+    private_constant :SUBSCRIBE_SECONDS, :SILENCES
+
+    # The connections to the server.
+    attr_reader :connections
+
+    # `channel` has deliver, deliver_to_all and sort_out.
+    def initialize(connections, channel, name)
+      @connections = connections
+      @channel = channel
+      # {name: :wanted, :sent or :confirmed}
+      @names = { name => :wanted }
+      @mutex = Mutex.new
+      @change = ConditionVariable.new
+      @failures = 0
+      @silence = connections.read_timeout
+      @threads = [Thread.new { read }, Thread.new { pulse }]
+    end
+
+    def names = @mutex.synchronize { @names.keys }
+
+    def want(name)
+      @mutex.synchronize do
+        @names[name] ||= :wanted
+        send_wanted
+      end
+    end
+
+    # Does not wait for the reply.
+    def drop(name)
+      @mutex.synchronize { @sender&.call(:unsubscribe, name) if @names.delete(name) }
+    end
+
+    # Waits until a name is subscribed to; raises the error of a connection that fails meanwhile.
+    # After a failure, it waits no longer than until that time.
+    def await(name, give_up_at)
+      limit = Fairlock.now + SUBSCRIBE_SECONDS
+      @mutex.synchronize do
+        failures = @failures
+        until @names[name] == :confirmed
+          end_at = @failure ? [give_up_at, limit].compact.min : limit
+          left = end_at - Fairlock.now
+          raise @failure if @failures > failures || (@failure && left <= 0)
+          raise ::Redis::TimeoutError, "SUBSCRIBE: no reply" if left <= 0
+          raise ::Redis::ConnectionError, "another server leads now" unless @names.key?(name)
+
+          @change.wait(@mutex, left)
+        end
+      end
+    end
+
+    # The channel does not need it any more.
+    def retire = @is_retired = true
+
+    def close = @threads.each(&:kill).each(&:join)
+
+    private
+
+    def read
+      pauses = Pauses.new
+      until @is_retired
+        begin
+          subscribe { pauses = Pauses.new }
+        rescue *Failures::ALL => error
+          failed(error)
+          pauses.pause
+          sort_out(after_failure: true)
+        end
+      end
+    end
+
+    def subscribe
+      redis = @connections.open
+      names = @mutex.synchronize { @names.each_key { |name| @names[name] = :sent }.keys }
+      sender = sender_of(redis)
+      redis.subscribe_with_timeout(@silence * SILENCES, *names) do |on|
+        on.subscribe do |name, _|
+          yield
+          confirm(name, sender)
+        end
+        on.message { |name, text| hear(name, text) }
+      end
+    ensure
+      @mutex.synchronize { @sender = nil }
+      redis&.close
+    end
+
+    # Sends a command over a connection that another thread reads. In version 5 of the gem, that is
+    # what its methods do.
+    def sender_of(redis)
+      client = redis._client
+      return redis.method(:public_send) unless client.respond_to?(:write)
+
+      ->(*command) { client.write(command) }
+    end
+
+    # What was published before the subscription is lost, so the waits must ask again.
+    def confirm(name, sender)
+      @channel.deliver_to_all(name, Message.new("subscribed"))
+      @heard_at = Fairlock.now
+      @mutex.synchronize do
+        @sender = sender
+        @failure = nil
+        @names[name] = :confirmed if @names.key?(name)
+        send_wanted
+        @change.broadcast
+      end
+    end
+
+    # An interrupt must not leave half a command on the connection.
+    def send_wanted
+      return if @sender.nil?
+
+      wanted = @names.select { |_, state| state == :wanted }.keys
+      return if wanted.empty?
+
+      Thread.handle_interrupt(Object => :never) { @sender.call(:subscribe, *wanted) }
+      wanted.each { |name| @names[name] = :sent }
+    end
+
+    def failed(error)
+      Fairlock.logger&.warn("fairlock: the channel subscribes again: #{error.message}")
+      @mutex.synchronize do
+        @names.transform_values! { :wanted }
+        @failure = error
+        @failures += 1
+        @change.broadcast
+      end
+    end
+
+    def hear(name, text)
+      @heard_at = Fairlock.now
+      @channel.deliver(name, text) unless text.empty?
+    end
+
+    # Nothing was received for some time: the server may be gone.
+    def pulse
+      until @is_retired
+        sleep(@silence)
+        sort_out
+        next if @is_retired || (@heard_at && Fairlock.now < @heard_at + @silence)
+
+        check
+      end
+    end
+
+    def check
+      @connections.ask(["PUBLISH", names.first, ""])
+    rescue *Failures::ALL => error
+      Fairlock.logger&.info("fairlock: the channel cannot be checked: #{error.message}")
+    end
+
+    def sort_out(after_failure: false)
+      @channel.sort_out(self, after_failure: after_failure)
+    rescue *Failures::ALL => error
+      Fairlock.logger&.info("fairlock: the channel finds no leader: #{error.message}")
+    end
+  end
+  private_constant :Subscription
+end
