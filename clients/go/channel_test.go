@@ -13,7 +13,7 @@ import (
 	"gopkg.in/redis.v5"
 )
 
-func (b *bench) channel(client *redis.Client) *fairlock.Channel {
+func (b *bench) channel(client fairlock.Client) *fairlock.Channel {
 	b.Helper()
 	channel, err := fairlock.NewChannel(client)
 	if err != nil {
