@@ -66,6 +66,7 @@ func (f *feed) sendSubscribe(l *line) error {
 	if err := f.add(l); err != nil {
 		return err
 	}
+	f.unsubscribeIfUnused(f.otherThan(l))
 	err := safely(func() error { return f.subscription.Subscribe(l.name) })
 	if err == nil && !f.isReading {
 		f.isReading = true
@@ -98,7 +99,7 @@ func (f *feed) accept(l *line) error {
 	}
 	l.feed = f
 	close(l.settled)
-	l.startTimer()
+	l.endIfUnused()
 	return nil
 }
 
@@ -106,6 +107,11 @@ func (f *feed) accept(l *line) error {
 func (f *feed) unsubscribe(l *line) {
 	f.writing.Lock()
 	defer f.writing.Unlock()
+	f.unsubscribeIfUnused(l)
+}
+
+// unsubscribeIfUnused is called with the mutex for writing held.
+func (f *feed) unsubscribeIfUnused(l *line) {
 	isRemoved, isLast := f.remove(l)
 	switch {
 	case isLast:
@@ -115,10 +121,24 @@ func (f *feed) unsubscribe(l *line) {
 	}
 }
 
+// otherThan returns the only other line, which may have been kept although it is unused.
+func (f *feed) otherThan(l *line) (other *line) {
+	f.channel.mu.Lock()
+	defer f.channel.mu.Unlock()
+	if len(f.lines) == 2 {
+		for _, it := range f.lines {
+			if it != l {
+				other = it
+			}
+		}
+	}
+	return other
+}
+
 func (f *feed) remove(l *line) (isRemoved, isLast bool) {
 	f.channel.mu.Lock()
 	defer f.channel.mu.Unlock()
-	if l.uses > 0 || l.feed != f || f.isClosed {
+	if l == nil || l.uses > 0 || l.feed != f || f.isClosed {
 		return false, false
 	}
 	delete(f.channel.lines, l.to.slot())

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A line that nothing uses any more is kept this long.
+// The last line of a connection is kept for this long after its last use: it may be used again soon.
 const unusedMax = time.Second
 
 // line is the subscription to one name of a channel: the only one, or in a fleet of several
@@ -41,21 +41,23 @@ func (l *line) leave(keys []string, owner string) {
 	l.channel.mu.Lock()
 	defer l.channel.mu.Unlock()
 	l.uses--
-	l.startTimer()
+	l.endIfUnused()
 }
 
-// startTimer is called with the mutex of the channel held.
-func (l *line) startTimer() {
+// endIfUnused is called with the mutex of the channel held.
+func (l *line) endIfUnused() {
 	switch {
-	case l.uses > 0 || l.channel.isClosed:
+	case l.uses > 0 || l.feed == nil || l.channel.isClosed:
+	case len(l.feed.lines) > 1:
+		go l.end()
 	case l.unused == nil:
-		l.unused = time.AfterFunc(unusedMax, l.endUnused)
+		l.unused = time.AfterFunc(unusedMax, l.end)
 	default:
 		l.unused.Reset(unusedMax)
 	}
 }
 
-func (l *line) endUnused() {
+func (l *line) end() {
 	l.channel.mu.Lock()
 	f := l.feed
 	l.channel.mu.Unlock()
