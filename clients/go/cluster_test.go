@@ -189,6 +189,25 @@ func TestFleetChannelWaitsInSeveralPartitions(t *testing.T) {
 	}
 }
 
+// A slot whose name was unsubscribed, because another one came into use, is used again.
+func TestFleetChannelSlotIsUsedAgain(t *testing.T) {
+	f := newFleet(t)
+	client := f.client(redis.ClusterOptions{})
+	b := f.await(f.key(0, "again"))
+	over := fairlock.WithChannel(b.channel(client))
+	keys := []string{f.key(0, "again"), f.key(0, "between"), f.key(0, "again")}
+	for _, key := range keys[:2] {
+		b.unlock(b.lock(client, key, over))
+	}
+	hold := b.lock(client, keys[2], over)
+	waiting := startLock(background, client, keys[2], over, fairlock.WithOwner("me"))
+	b.untilWaiting(keys[2], "me")
+	time.Sleep(1500 * time.Millisecond) // longer than an unused slot is kept
+	b.expect(b.subscriptions() == 1, "%d names", b.subscriptions())
+	b.unlock(hold)
+	b.unlock(b.granted(waiting))
+}
+
 func TestFleetChannelReportsALoss(t *testing.T) {
 	f := newFleet(t)
 	client := f.client(redis.ClusterOptions{})

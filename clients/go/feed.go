@@ -141,6 +141,7 @@ func (f *feed) remove(l *line) (isRemoved, isLast bool) {
 	if l == nil || l.uses > 0 || l.feed != f || f.isClosed {
 		return false, false
 	}
+	l.feed = nil
 	delete(f.channel.lines, l.to.slot())
 	delete(f.lines, l.name)
 	return true, len(f.lines) == 0
