@@ -1,7 +1,6 @@
 package fairlock
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -50,15 +49,12 @@ func (r plainRoute) node() (*redis.Client, error) { return r.client, nil }
 
 func (r plainRoute) failed(_ *redis.Client, err error) (bool, error) {
 	if isMoved(err) {
-		return false, fmt.Errorf("%w: %s", errNeedsCluster, err)
+		return false, fmt.Errorf("%w: %s", ErrNeedsCluster, err)
 	}
 	return false, err
 }
 
 func (r plainRoute) channelName(id string) string { return id }
-
-var errNeedsCluster = errors.New("fairlock: the server belongs to a fleet of several partitions, " +
-	"which needs redis.NewClusterClient")
 
 func isMoved(err error) bool { return strings.HasPrefix(err.Error(), "MOVED ") }
 

@@ -83,7 +83,7 @@ func TestFleetRefusesAPlainClient(t *testing.T) {
 		hold, err := fairlock.Lock(background, node, key)
 		if err == nil {
 			f.await(key).unlock(hold)
-		} else if strings.Contains(err.Error(), "needs redis.NewClusterClient: MOVED ") {
+		} else if errors.Is(err, fairlock.ErrNeedsCluster) {
 			refusals++
 		}
 	}

@@ -3,6 +3,8 @@ package fairlock_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -85,4 +87,56 @@ func TestFleetReleaseWaitsForTheNextLeader(t *testing.T) {
 	}
 	f.command("whole")
 	f.await(key).expectNothingLeft(key)
+}
+
+// Connections are cut while other goroutines subscribe over them.
+func TestFleetChannelIsCutAllTheTime(t *testing.T) {
+	f := newFleet(t)
+	client := f.client(redis.ClusterOptions{})
+	b := &bench{T: t}
+	over := fairlock.WithChannel(b.channel(client))
+	var all sync.WaitGroup
+	var keys []string
+	for i := 0; i < 20; i++ {
+		key := f.key(i%partitions, fmt.Sprint("cut:", i))
+		keys = append(keys, key)
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for n := 0; n < 5; n++ {
+				first := startLock(background, client, key, over)
+				second := startLock(background, client, key, over)
+				for i := 0; i < 2; i++ {
+					var got outcome
+					select {
+					case got = <-first:
+					case got = <-second:
+					}
+					if got.err != nil {
+						t.Error(got.err)
+						return
+					}
+					b.unlock(got.hold)
+				}
+			}
+		}()
+	}
+	done := make(chan bool)
+	go func() {
+		all.Wait()
+		close(done)
+	}()
+	for isDone := false; !isDone; {
+		for _, node := range f.nodes {
+			tell(node, "CLIENT", "KILL", "TYPE", "PUBSUB")
+		}
+		select {
+		case <-done:
+			isDone = true
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	for _, key := range keys {
+		f.await(key).expectNothingLeft(key)
+	}
 }

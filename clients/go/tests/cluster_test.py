@@ -14,11 +14,12 @@ import unittest
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PACKAGE.parents[1] / "tests/integration"))
 
+import readme_example  # noqa: E402
 from own_cluster import PartitionedFleet  # noqa: E402
 
 FAIL_OVER_SECONDS_MAX = 30
 TESTS_SECONDS_MAX = 200
-PATTERN = os.environ.get("FAIRLOCK_GO_TESTS", "^TestFleet")
+ADDRESSES = '"lock1:3247", "lock2:3247", "lock3:3247"'
 
 
 class Fleet(PartitionedFleet):
@@ -55,24 +56,34 @@ class Fleet(PartitionedFleet):
 
 class Cluster(unittest.TestCase):
 
+    @classmethod
+    def setUpClass(cls):
+        cls.fleet = cls.enterClassContext(Fleet(partitions=2, nodes_each=2))
+        cls.nodes = [f"127.0.0.1:{node.port}" for node in cls.fleet.nodes]
+
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def test_the_example_of_the_readme(self):
+        output = readme_example.output(self.folder, ADDRESSES, self.nodes)
+        self.assertEqual(output, "deployed\n<nil>\n")
+
     def test_the_package_on_several_partitions(self):
-        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        program = folder / "tests"
+        program = self.folder / "tests"
         subprocess.run(["go", "test", "-c", "-o", program, "fairlock"], check=True, timeout=200)
-        fleet = self.enterContext(Fleet(partitions=2, nodes_each=2))
         commands, end = os.pipe()
         environment = {
             **os.environ, "FAIRLOCK_TEST_COMMANDS": str(end),
-            "FAIRLOCK_TEST_NODES": ",".join(f"127.0.0.1:{node.port}" for node in fleet.nodes)}
+            "FAIRLOCK_TEST_NODES": ",".join(self.nodes)}
         with subprocess.Popen(
                 [program, "-test.v", f"-test.timeout={TESTS_SECONDS_MAX}s", "-test.run",
-                 PATTERN], cwd=PACKAGE, env=environment, stdin=subprocess.PIPE, text=True,
+                 "^TestFleet"], cwd=PACKAGE, env=environment, stdin=subprocess.PIPE, text=True,
                 pass_fds=[end]) as tests, open(commands, encoding="utf-8") as lines:
             self.addCleanup(tests.kill)
             os.close(end)
             for line in lines:
                 command, *key = line.split()
-                getattr(fleet, command)(*key)
+                getattr(self.fleet, command)(*key)
                 tests.stdin.write("done\n")
                 tests.stdin.flush()
         self.assertEqual(tests.returncode, 0)
