@@ -14,7 +14,7 @@ const (
 // abandon releases what a failed acquisition may have got: a place in the queue, or a hold. The
 // error is that of the acquisition.
 func (a *acquisition) abandon(failure error) {
-	defer a.line.leave(a.keys, a.owner)
+	defer a.line.leave(a.keys, a.owner, a.listener)
 	if !mayLeaveSomething(failure) {
 		return
 	}

@@ -33,6 +33,7 @@ type acquisition struct {
 	giveUpAt    duration
 	line        *line // nil if it does not wait over a channel
 	mail        *mailbox
+	listener    *listener
 	outstanding []*request // may still be executed
 }
 
@@ -45,8 +46,9 @@ func newAcquisition(to route, wanted *settings) *acquisition {
 	// With NOTIFY, the server would let a request without WAIT wait.
 	if wanted.channel != nil && (wanted.wait == nil || *wanted.wait > 0) {
 		a.mail = newMailbox()
+		a.listener = &listener{a.mail.put}
 		a.line = wanted.channel.join(to)
-		a.line.listeners.set(wanted.keys, wanted.owner, &listener{a.mail.put})
+		a.line.listeners.set(wanted.keys, wanted.owner, a.listener)
 	}
 	return a
 }

@@ -17,16 +17,19 @@ type Hold struct {
 	to      route
 	through *gates
 	owner   string
-	line    *line // nil if it did not wait over a channel
 	watch   watch
 	renewal sync.Mutex // held during each RENEW, whose order decides about the lease
+
+	line     *line // nil if it did not wait over a channel
+	listener *listener
 }
 
 func newHold(a *acquisition, got grant) *Hold {
 	hold := &Hold{holdState: newHoldState(a.keys, a.lease, got), terms: &a.terms, to: a.to,
 		through: a.through, owner: a.owner, line: a.line}
 	if a.line != nil {
-		a.line.listeners.set(a.keys, a.owner, &listener{hold.hear})
+		hold.listener = &listener{hold.hear}
+		a.line.listeners.set(a.keys, a.owner, hold.listener)
 		for _, it := range a.mail.takeAll() {
 			hold.hear(it) // It arrived during the acquisition.
 		}
@@ -154,7 +157,8 @@ func (h *Hold) ask(ctx context.Context, command words, patience duration) answer
 
 // leave ends the watch: there is nothing left to release.
 func (h *Hold) leave() {
-	h.setReleased()
-	h.watch.timer.Stop()
-	h.line.leave(h.keys, h.owner)
+	if h.setReleased() {
+		h.watch.timer.Stop()
+		h.line.leave(h.keys, h.owner, h.listener)
+	}
 }

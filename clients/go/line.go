@@ -32,12 +32,12 @@ func newLine(c *Channel, to route) *line {
 		confirmed: make(chan struct{}, 1)}
 }
 
-// leave removes the listener; the line may be nil.
-func (l *line) leave(keys []string, owner string) {
+// leave removes a listener; the line may be nil.
+func (l *line) leave(keys []string, owner string, it *listener) {
 	if l == nil {
 		return
 	}
-	l.listeners.set(keys, owner, nil)
+	l.listeners.remove(keys, owner, it)
 	l.channel.mu.Lock()
 	defer l.channel.mu.Unlock()
 	l.uses--
