@@ -14,9 +14,7 @@ const (
 // abandon releases what a failed acquisition may have got: a place in the queue, or a hold. The
 // error is that of the acquisition.
 func (a *acquisition) abandon(failure error) {
-	if a.channel != nil {
-		defer a.channel.listeners.set(a.keys, a.owner, nil)
-	}
+	defer a.line.leave(a.keys, a.owner, a.listener)
 	if !mayLeaveSomething(failure) {
 		return
 	}
@@ -48,7 +46,7 @@ func (a *acquisition) stillExecuted() (pending []*request) {
 func (a *acquisition) giveUpPlace(giveUpAt duration) bool {
 	var attempts backoff
 	for {
-		got := startRequest(a.client, a.channel.gateOrNil(), a.giveUp(a.owner)).
+		got := startRequest(a.to, a.through, a.giveUp(a.owner)).
 			await(context.Background(), giveUpMax)
 		if got.err == nil {
 			return true
@@ -68,7 +66,7 @@ func (a *acquisition) releaseLater(pending []*request) {
 		go func(r *request) {
 			<-r.done
 			if token := tokenOf(r.result.reply); token != nil {
-				<-startRequest(a.client, a.channel.gateOrNil(), a.unlock(a.owner, *token)).done
+				<-startRequest(a.to, a.through, a.unlock(a.owner, *token)).done
 			}
 		}(r)
 	}

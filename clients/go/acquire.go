@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"time"
-
-	"gopkg.in/redis.v5"
 )
 
 const (
@@ -30,20 +28,27 @@ type grant struct {
 // acquisition asks for a lock until it is granted or denied, or the wait is over.
 type acquisition struct {
 	*settings
-	client      *redis.Client
+	to          route
+	through     *gates
 	giveUpAt    duration
+	line        *line // nil if it does not wait over a channel
 	mail        *mailbox
+	listener    *listener
 	outstanding []*request // may still be executed
 }
 
-func newAcquisition(client *redis.Client, wanted *settings) *acquisition {
-	a := &acquisition{settings: wanted, client: client, giveUpAt: forever}
+func newAcquisition(to route, wanted *settings) *acquisition {
+	a := &acquisition{settings: wanted, to: to, through: wanted.channel.gatesOrNil(),
+		giveUpAt: forever}
 	if wanted.wait != nil {
 		a.giveUpAt = now() + *wanted.wait
 	}
-	if wanted.channel != nil {
+	// With NOTIFY, the server would let a request without WAIT wait.
+	if wanted.channel != nil && (wanted.wait == nil || *wanted.wait > 0) {
 		a.mail = newMailbox()
-		wanted.channel.listeners.set(wanted.keys, wanted.owner, &listener{a.mail.put})
+		a.listener = &listener{a.mail.put}
+		a.line = wanted.channel.join(to)
+		a.line.listeners.set(wanted.keys, wanted.owner, a.listener)
 	}
 	return a
 }
@@ -87,11 +92,11 @@ func (a *acquisition) patience() duration {
 // send waits for the answer, and remembers the request if it may still be executed.
 func (a *acquisition) send(ctx context.Context, command words, patience duration) answer {
 	if ctx.Done() == nil && patience == forever { // Nothing can end the wait for the answer.
-		r := newRequest(a.client, a.channel.gateOrNil(), command)
+		r := newRequest(a.to, a.through, command)
 		r.execute()
 		return r.result
 	}
-	r := startRequest(a.client, a.channel.gateOrNil(), command)
+	r := startRequest(a.to, a.through, command)
 	got := r.await(ctx, patience)
 	if !r.withdraw() {
 		a.outstanding = append(a.outstanding, r)
@@ -112,20 +117,24 @@ func (a *acquisition) waitNow() *duration {
 }
 
 func (a *acquisition) ask(ctx context.Context) (grant, error) {
-	wait, channel := a.waitNow(), ""
-	// With NOTIFY, the server would let a request without WAIT wait.
-	if a.channel != nil && (wait == nil || *wait > 0) {
-		if !a.channel.isOpen() {
-			return grant{}, errChannelClosed
+	connection, channel := (*feed)(nil), ""
+	if a.line != nil {
+		var err error
+		if connection, err = a.line.ready(ctx, a.left()); err != nil {
+			return grant{}, err
 		}
-		channel = a.channel.name
+		channel = a.line.name
 		// A message about an earlier request must not be taken for the answer to this one.
 		a.mail.takeAll()
 	}
+	wait := a.waitNow()
 	// A token is parsed in less time than a map. A wait seldom ends without one.
 	explains := wait != nil && *wait == 0 || channel != "" || a.maxWaiters != nil
 	got := a.send(ctx, a.lock(a.owner, wait, channel, explains), a.patience())
 	if got.err != nil {
+		if connection != nil && isWithoutSubscriber(got.err) {
+			connection.close(got.err) // It is not at the server that has the key.
+		}
 		return grant{}, got.err
 	}
 	if token, ok := got.reply.(int64); ok {

@@ -13,7 +13,8 @@ import (
 )
 
 // cancelAtAnyTime cancels acquisitions a little later each time, and checks that nothing is left.
-func (b *bench) cancelAtAnyTime(client *redis.Client, options ...fairlock.Option) (granted int) {
+func (b *bench) cancelAtAnyTime(client fairlock.Client,
+	options ...fairlock.Option) (granted int) {
 	options = append(options, fairlock.WithOwner("me"), fairlock.WithKeep(time.Minute))
 	for after := time.Duration(0); after < 2*time.Millisecond; after += 25 * time.Microsecond {
 		ctx, cancel := context.WithCancel(background)

@@ -1,9 +1,8 @@
 package fairlock
 
 import (
-	"errors"
-	"fmt"
-	"net"
+	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,158 +15,108 @@ const (
 	silenceMax = 5 * time.Second
 )
 
-// Channel lets any number of locks wait over one connection; their requests use one more. It also
-// reports a lost hold at once, instead of at its next renewal. Pass it to Lock with WithChannel.
+// Channel lets any number of locks wait over one connection; their requests use one more. In a
+// fleet of several partitions, these are the connections to each leader. A channel also reports a
+// lost hold at once, instead of at its next renewal. Pass it to Lock with WithChannel.
 type Channel struct {
-	client    *redis.Client
-	name      string
-	silence   duration
-	gate      chan struct{} // held during each request, so that all use the same connection
-	listeners listeners
-	stop      chan struct{}
-	ended     chan struct{}
+	id      string
+	silence duration
+	gates   gates
+	stop    chan struct{}
+	running sync.WaitGroup // the goroutines of lines and feeds
 
-	mu           sync.Mutex
-	isClosed     bool
-	subscription *redis.PubSub
+	mu       sync.Mutex
+	isClosed bool
+	lines    map[int]*line // by slot
+	feeds    map[*redis.Client]*feed
 }
 
 // NewChannel subscribes to a new channel of the server. While the server cannot be reached, it asks
-// again, for 5 s.
-func NewChannel(client *redis.Client) (*Channel, error) { return newChannel(client, silenceMax) }
+// again, for 5 s. In a fleet of several partitions, the first wait for a key subscribes instead.
+func NewChannel(client Client) (*Channel, error) { return newChannel(client, silenceMax) }
 
-func newChannel(client *redis.Client, silence duration) (*Channel, error) {
-	c := &Channel{client: client, name: "fairlock:" + makeOwner(), silence: silence,
-		gate: make(chan struct{}, 1), listeners: listeners{byName: map[listenerName]*listener{}},
-		stop: make(chan struct{}), ended: make(chan struct{})}
-	giveUpAt := now() + subscribeMax
-	var attempts backoff
-	for err := c.subscribe(); err != nil; err = c.subscribe() {
-		if !isTemporary(err) || now() >= giveUpAt {
-			return nil, translated(err)
-		}
-		time.Sleep(attempts.pause(err))
+func newChannel(client Client, silence duration) (*Channel, error) {
+	to, err := routeOf(client, "")
+	if err != nil {
+		return nil, err
 	}
-	go c.read()
+	c := &Channel{id: "fairlock:" + strings.NewReplacer("{", "(", "}", ")").Replace(makeOwner()),
+		silence: silence, gates: gates{byNode: map[*redis.Client]chan struct{}{}},
+		stop: make(chan struct{}), lines: map[int]*line{}, feeds: map[*redis.Client]*feed{}}
+	if to.slot() != everySlot {
+		return c, nil
+	}
+	// All locks use this line, so it is never left.
+	if _, err := c.join(to).ready(context.Background(), subscribeMax); err != nil {
+		c.Close()
+		return nil, translated(err)
+	}
 	return c, nil
 }
 
-// Close closes the connection. Do this after the last wait.
+// Close closes the connections. Do this after the last wait.
 func (c *Channel) Close() error {
 	c.mu.Lock()
-	wasClosed := c.isClosed
-	c.isClosed = true
-	if !wasClosed {
+	if !c.isClosed {
+		c.isClosed = true
 		close(c.stop)
 	}
+	var feeds []*feed
+	for _, f := range c.feeds {
+		feeds = append(feeds, f)
+	}
 	c.mu.Unlock()
-	c.unsubscribe()
-	<-c.ended
-	c.listeners.deliverToAll(message{event: "subscribed"}) // Waits find out that it is closed.
+	for _, f := range feeds {
+		f.close(errChannelClosed)
+	}
+	c.running.Wait()
+	for _, l := range c.allLines() {
+		l.listeners.deliverToAll(message{event: "subscribed"}) // Waits find out that it is closed.
+	}
 	return nil
 }
 
-func (c *Channel) isOpen() bool {
+func (c *Channel) allLines() (all []*line) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.isClosed
+	for _, l := range c.lines {
+		all = append(all, l)
+	}
+	return all
 }
 
-func (c *Channel) gateOrNil() chan struct{} {
+func (c *Channel) gatesOrNil() *gates {
 	if c == nil {
 		return nil
 	}
-	return c.gate
+	return &c.gates
 }
 
-// subscribe waits until the server has confirmed the subscription.
-func (c *Channel) subscribe() error {
-	s, err := c.client.Subscribe(c.name)
-	if err != nil {
-		return err
-	}
-	if _, err := s.ReceiveTimeout(subscribeMax); err != nil {
-		s.Close()
-		return fmt.Errorf("fairlock: SUBSCRIBE: %w", err)
-	}
+// join returns the line for the slot of a key, to be left with leave.
+func (c *Channel) join(to route) *line {
 	c.mu.Lock()
-	c.subscription = s
-	isClosed := c.isClosed
-	c.mu.Unlock()
-	if isClosed {
-		c.unsubscribe()
+	defer c.mu.Unlock()
+	l := c.lines[to.slot()]
+	if l == nil {
+		l = newLine(c, to)
+		c.lines[to.slot()] = l
+		l.start(false)
 	}
-	return nil
+	l.uses++
+	return l
 }
 
-// unsubscribe closes the connection, which wakes the reader.
-func (c *Channel) unsubscribe() {
+// feedAt returns the connection to a server.
+func (c *Channel) feedAt(node *redis.Client) (*feed, error) {
 	c.mu.Lock()
-	s := c.subscription
-	c.subscription = nil
-	c.mu.Unlock()
-	if s != nil {
-		s.Close()
+	defer c.mu.Unlock()
+	if c.isClosed {
+		return nil, errChannelClosed
 	}
-}
-
-// read delivers messages, and subscribes again after failures.
-func (c *Channel) read() {
-	defer close(c.ended)
-	var attempts backoff
-	for {
-		err := c.readUntilFailure()
-		for err != nil {
-			c.unsubscribe()
-			select {
-			case <-c.stop:
-				return
-			case <-time.After(attempts.pause(err)):
-			}
-			warn("the channel subscribes again: %v", err)
-			err = c.subscribe()
-		}
-		attempts = backoff{}
-		// What was published in between is lost, so all waits must ask again.
-		c.listeners.deliverToAll(message{event: "subscribed"})
+	f := c.feeds[node]
+	if f == nil {
+		f = newFeed(c, node)
+		c.feeds[node] = f
 	}
-}
-
-func (c *Channel) readUntilFailure() error {
-	isAsked := false
-	for {
-		c.mu.Lock()
-		s := c.subscription
-		c.mu.Unlock()
-		if s == nil {
-			return errChannelCut
-		}
-		received, err := s.ReceiveTimeout(c.silence)
-		var network net.Error
-		isSilent := errors.As(err, &network) && network.Timeout()
-		switch {
-		case isSilent && !isAsked:
-			isAsked = true
-			err = s.Ping()
-		case err == nil:
-			isAsked = false
-			c.deliver(received)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-func (c *Channel) deliver(received interface{}) {
-	published, ok := received.(*redis.Message)
-	if !ok {
-		return // the confirmation of SUBSCRIBE or the answer to PING
-	}
-	it, err := parseMessage(published.Payload)
-	if err != nil {
-		warn("%v", err) // Any client may publish.
-		return
-	}
-	c.listeners.deliver(it)
+	return f, nil
 }

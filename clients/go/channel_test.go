@@ -13,7 +13,7 @@ import (
 	"gopkg.in/redis.v5"
 )
 
-func (b *bench) channel(client *redis.Client) *fairlock.Channel {
+func (b *bench) channel(client fairlock.Client) *fairlock.Channel {
 	b.Helper()
 	channel, err := fairlock.NewChannel(client)
 	if err != nil {
@@ -189,6 +189,24 @@ func TestMessageAboutAnEarlierWait(t *testing.T) {
 	hold := b.granted(waiting)
 	b.expectHeld(hold)
 	b.unlock(hold)
+}
+
+func TestReleaseOfALostHoldWhileItsOwnerWaitsAgain(t *testing.T) {
+	b := newBench(t)
+	client, over := b.channelOption()
+	me := fairlock.WithOwner("me")
+	lost := b.lock(client, "k", over, me)
+	b.ask("BREAK", "k")
+	<-lost.Context().Done()
+	b.ask("LOCK", "k", "other")
+	waiting := startLock(background, client, "k", over, me)
+	b.untilWaiting("k", "me")
+	b.expect(errors.Is(lost.Unlock(background), fairlock.ErrLostHold), "it was held")
+	b.untilWaiting("k", "me")
+	b.ask("UNLOCK", "k", "other")
+	hold := b.granted(waiting)
+	b.ask("BREAK", "k")
+	<-hold.Context().Done()
 }
 
 func TestClosedChannelEndsItsWaits(t *testing.T) {

@@ -18,6 +18,9 @@ var (
 	ErrDeadlock = errors.New("fairlock: deadlock")
 	// ErrNotFairlock means that the server does not know LOCK. It may be Redis.
 	ErrNotFairlock = errors.New("fairlock: the server is not fairlock, it may be Redis")
+	// ErrNeedsCluster means that the server belongs to a fleet of several partitions, which needs a
+	// *redis.ClusterClient.
+	ErrNeedsCluster = errors.New("fairlock: a fleet of several partitions needs a cluster client")
 )
 
 // DeniedError is ErrDenied with the reason.

@@ -29,15 +29,19 @@ var errChannelClosed = errors.New("fairlock: the channel is closed")
 // These texts are part of errors of go-redis and of the server that have no type.
 var temporaryTexts = []string{
 	"CLUSTERDOWN ", "LOADING ", "NOQUORUM ", "TRYAGAIN ", "READONLY ",
-	"has no subscriber", // A channel has none while its connection is re-established.
+	noSubscriber, // A channel has none while its connection is re-established.
 	"redis: connection pool timeout", "redis: all sentinels are unreachable",
 }
+
+const noSubscriber = "has no subscriber"
+
+func isWithoutSubscriber(err error) bool { return strings.Contains(err.Error(), noSubscriber) }
 
 // isTemporary returns whether the same request may succeed later: the server is restarting, or
 // fails over.
 func isTemporary(err error) bool {
-	for _, ours := range []error{errNoAnswer, errUnconfirmed, errChannelCut, io.EOF,
-		io.ErrUnexpectedEOF} {
+	for _, ours := range []error{errNoAnswer, errUnconfirmed, errChannelCut, errNoLeader,
+		errMoves, io.EOF, io.ErrUnexpectedEOF} {
 		if errors.Is(err, ours) {
 			return true
 		}

@@ -12,8 +12,6 @@ package fairlock
 
 import (
 	"context"
-
-	"gopkg.in/redis.v5"
 )
 
 // Version is the version of this package.
@@ -22,7 +20,7 @@ const Version = "0.1.0"
 // Lock takes a lock and returns the hold. It waits until the lock is granted, the time of WithWait
 // is over (ErrDenied), or ctx ends. If ctx ends, the place in the queue is given up before Lock
 // returns. The hold does not depend on ctx.
-func Lock(ctx context.Context, client *redis.Client, key string, options ...Option) (*Hold, error) {
+func Lock(ctx context.Context, client Client, key string, options ...Option) (*Hold, error) {
 	wanted, err := newSettings(key, options)
 	if err != nil {
 		return nil, err
@@ -31,8 +29,7 @@ func Lock(ctx context.Context, client *redis.Client, key string, options ...Opti
 }
 
 // TryLock is Lock without waiting: if the lock is not free, the error is ErrDenied at once.
-func TryLock(ctx context.Context, client *redis.Client, key string,
-	options ...Option) (*Hold, error) {
+func TryLock(ctx context.Context, client Client, key string, options ...Option) (*Hold, error) {
 	wanted, err := newSettings(key, options)
 	if err != nil {
 		return nil, err
@@ -44,7 +41,7 @@ func TryLock(ctx context.Context, client *redis.Client, key string,
 // Do takes a lock, calls work and releases the lock, also if work panics. The context of work ends
 // with ctx and with the hold. The error is that of work; if work has none, but the lock was lost
 // meanwhile, it is ErrLostHold.
-func Do(ctx context.Context, client *redis.Client, key string, options []Option,
+func Do(ctx context.Context, client Client, key string, options []Option,
 	work func(ctx context.Context, hold *Hold) error) (err error) {
 	hold, err := Lock(ctx, client, key, options...)
 	if err != nil {
@@ -63,11 +60,15 @@ func Do(ctx context.Context, client *redis.Client, key string, options []Option,
 	return work(during, hold)
 }
 
-func take(ctx context.Context, client *redis.Client, wanted *settings) (*Hold, error) {
+func take(ctx context.Context, client Client, wanted *settings) (*Hold, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	a := newAcquisition(client, wanted)
+	to, err := routeOf(client, wanted.keys[0])
+	if err != nil {
+		return nil, err
+	}
+	a := newAcquisition(to, wanted)
 	got, err := a.run(ctx)
 	if err != nil {
 		a.abandon(err)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"gopkg.in/redis.v5"
 )
 
 const releaseMax = 5 * time.Second
@@ -16,18 +14,22 @@ const releaseMax = 5 * time.Second
 type Hold struct {
 	holdState
 	terms   *terms
-	client  *redis.Client
+	to      route
+	through *gates
 	owner   string
-	channel *Channel
 	watch   watch
 	renewal sync.Mutex // held during each RENEW, whose order decides about the lease
+
+	line     *line // nil if it did not wait over a channel
+	listener *listener
 }
 
 func newHold(a *acquisition, got grant) *Hold {
-	hold := &Hold{holdState: newHoldState(a.keys, a.lease, got), terms: &a.terms, client: a.client,
-		owner: a.owner, channel: a.channel}
-	if a.channel != nil {
-		a.channel.listeners.set(a.keys, a.owner, &listener{hold.hear})
+	hold := &Hold{holdState: newHoldState(a.keys, a.lease, got), terms: &a.terms, to: a.to,
+		through: a.through, owner: a.owner, line: a.line}
+	if a.line != nil {
+		hold.listener = &listener{hold.hear}
+		a.line.listeners.set(a.keys, a.owner, hold.listener)
 		for _, it := range a.mail.takeAll() {
 			hold.hear(it) // It arrived during the acquisition.
 		}
@@ -150,14 +152,13 @@ func (h *Hold) Transfer(ctx context.Context, newOwner string,
 }
 
 func (h *Hold) ask(ctx context.Context, command words, patience duration) answer {
-	return startRequest(h.client, h.channel.gateOrNil(), command).await(ctx, patience)
+	return startRequest(h.to, h.through, command).await(ctx, patience)
 }
 
 // leave ends the watch: there is nothing left to release.
 func (h *Hold) leave() {
-	h.setReleased()
-	h.watch.timer.Stop()
-	if h.channel != nil {
-		h.channel.listeners.set(h.keys, h.owner, nil)
+	if h.setReleased() {
+		h.watch.timer.Stop()
+		h.line.leave(h.keys, h.owner, h.listener)
 	}
 }

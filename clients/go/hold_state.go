@@ -170,11 +170,14 @@ func (s *holdState) beginRelease() (wasHeld, isRepeated bool) {
 	return wasHeld, isRepeated
 }
 
-func (s *holdState) setReleased() {
+// setReleased returns whether this is the first call.
+func (s *holdState) setReleased() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	wasReleased := s.isReleased
 	s.isOver, s.isReleased = true, true
 	s.end()
+	return !wasReleased
 }
 
 func (s *holdState) setLeaving(isLeaving bool) {

@@ -13,15 +13,22 @@ type listeners struct {
 	byName map[listenerName]*listener
 }
 
-// set replaces an earlier listener; nil removes it.
+// set replaces an earlier listener.
 func (l *listeners) set(keys []string, owner string, to *listener) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, key := range keys {
-		if to == nil {
-			delete(l.byName, listenerName{key, owner})
-		} else {
-			l.byName[listenerName{key, owner}] = to
+		l.byName[listenerName{key, owner}] = to
+	}
+}
+
+// remove leaves a later listener alone: the same owner may ask again before it releases a lost hold.
+func (l *listeners) remove(keys []string, owner string, it *listener) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, key := range keys {
+		if name := (listenerName{key, owner}); l.byName[name] == it {
+			delete(l.byName, name)
 		}
 	}
 }

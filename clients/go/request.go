@@ -24,11 +24,11 @@ type words []interface{}
 // request is a command that is being executed. go-redis cannot interrupt it, but its last word,
 // which go-redis encodes just before it sends the command, can refuse.
 type request struct {
-	client *redis.Client
-	gate   chan struct{} // nil, or held during the execution
-	words  words
-	last   string
-	done   chan struct{} // closed when result is complete
+	to      route
+	through *gates // nil, or passed during the execution
+	words   words
+	last    string
+	done    chan struct{} // closed when result is complete
 
 	mu        sync.Mutex
 	sentAt    duration
@@ -39,8 +39,8 @@ type request struct {
 }
 
 // startRequest executes the command in another goroutine. The last word must be a string.
-func startRequest(client *redis.Client, gate chan struct{}, command words) *request {
-	r := newRequest(client, gate, command)
+func startRequest(to route, through *gates, command words) *request {
+	r := newRequest(to, through, command)
 	select {
 	case idleWorkers <- r:
 	default:
@@ -49,9 +49,9 @@ func startRequest(client *redis.Client, gate chan struct{}, command words) *requ
 	return r
 }
 
-func newRequest(client *redis.Client, gate chan struct{}, command words) *request {
+func newRequest(to route, through *gates, command words) *request {
 	end := len(command) - 1
-	r := &request{client: client, gate: gate, words: command, last: command[end].(string),
+	r := &request{to: to, through: through, words: command, last: command[end].(string),
 		done: make(chan struct{})}
 	command[end] = r
 	return r
@@ -84,15 +84,8 @@ func work(r *request) {
 
 func (r *request) execute() {
 	defer close(r.done)
-	if r.gate != nil {
-		r.gate <- struct{}{}
-		defer func() { <-r.gate }()
-	}
 	command := redis.NewCmd(r.words...)
-	err := r.client.Process(command)
-	if err == redis.Nil {
-		err = nil
-	}
+	err := dispatch(r.to, r.through, command)
 	r.result = answer{command.Val(), r.sentAt, err}
 }
 

@@ -84,8 +84,13 @@ func tell(client *redis.Client, words ...interface{}) (interface{}, error) {
 
 // waiters returns the owners in the queue, separated by commas.
 func (b *bench) waiters(key string) string {
+	return ownersOf(b.ask("QUEUE", key))
+}
+
+// ownersOf reads the reply to QUEUE.
+func ownersOf(reply interface{}) string {
 	var owners []string
-	for _, place := range b.ask("QUEUE", key).([]interface{}) {
+	for _, place := range reply.([]interface{}) {
 		fields := place.([]interface{})
 		for i := 0; i < len(fields); i += 2 {
 			if fields[i] == "owner" {
@@ -134,7 +139,8 @@ func (b *bench) untilWaiting(key, owners string) {
 	b.until("waiting for "+key+": "+owners, func() bool { return b.waiters(key) == owners })
 }
 
-func (b *bench) lock(client *redis.Client, key string, options ...fairlock.Option) *fairlock.Hold {
+func (b *bench) lock(client fairlock.Client, key string,
+	options ...fairlock.Option) *fairlock.Hold {
 	b.Helper()
 	hold, err := fairlock.Lock(background, client, key, options...)
 	if err != nil {
@@ -177,7 +183,7 @@ type outcome struct {
 // pending is an acquisition in another goroutine.
 type pending chan outcome
 
-func startLock(ctx context.Context, client *redis.Client, key string,
+func startLock(ctx context.Context, client fairlock.Client, key string,
 	options ...fairlock.Option) pending {
 	result := make(pending, 1)
 	go func() {

@@ -5,7 +5,6 @@ GOPATH must contain the package as `fairlock`.
 
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -15,28 +14,10 @@ import unittest
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PACKAGE.parents[1] / "tests/integration"))
 
+import readme_example  # noqa: E402
 from own_fleet import Fleet  # noqa: E402
 
 SENTINELS = '"lock1:3249", "lock2:3249", "lock3:3249"'
-PROGRAM = """
-package main
-
-import (
-	"context"
-	"fmt"
-
-	"fairlock"
-
-	"gopkg.in/redis.v5"
-)
-
-func deploy(context.Context) error { fmt.Println("deployed"); return nil }
-
-func example(ctx context.Context) error {
-	%s}
-
-func main() { fmt.Println(example(context.Background())) }
-"""
 
 
 class FailOver(unittest.TestCase):
@@ -45,11 +26,6 @@ class FailOver(unittest.TestCase):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.fleet = self.enterContext(Fleet(nodes=3, members=1))
         self.sentinels = [f"127.0.0.1:{node.sentinel_port}" for node in self.fleet.nodes]
-
-    def build(self, source):
-        program = self.folder / "program"
-        subprocess.run(["go", "build", "-o", program, source], check=True, timeout=100)
-        return program
 
     def ask(self, *command):
         with self.fleet.await_leader().connect() as client:
@@ -62,7 +38,8 @@ class FailOver(unittest.TestCase):
             time.sleep(0.02)
 
     def test_a_fail_over_while_holding_and_waiting(self):
-        program = self.build("fairlock/tests/fleet_worker")
+        program = self.folder / "worker"
+        readme_example.build("fairlock/tests/fleet_worker", program)
         environment = {**os.environ, "SENTINELS": ",".join(self.sentinels)}
         with subprocess.Popen([program], env=environment, text=True, stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as worker:
@@ -77,14 +54,8 @@ class FailOver(unittest.TestCase):
         self.assertEqual(output, "renewed\ngranted\n")
 
     def test_the_example_of_the_readme(self):
-        blocks = re.findall(r"```go\n(.*?)```", (PACKAGE / "README.md").read_text(), re.DOTALL)
-        (example,) = [text for text in blocks if SENTINELS in text]
-        own = ", ".join(f'"{address}"' for address in self.sentinels)
-        source = self.folder / "main.go"
-        source.write_text(PROGRAM % example.replace(SENTINELS, own))
-        done = subprocess.run([self.build(source)], text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, timeout=60, check=True)
-        self.assertEqual(done.stdout, "deployed\n<nil>\n")
+        output = readme_example.output(self.folder, SENTINELS, self.sentinels)
+        self.assertEqual(output, "deployed\n<nil>\n")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import (
 type reply map[string]interface{}
 
 type driver struct {
-	client *redis.Client
+	client fairlock.Client
 
 	mu      sync.Mutex
 	holds   map[string]*fairlock.Hold
@@ -27,7 +27,7 @@ type driver struct {
 	writing sync.Mutex
 }
 
-func newDriver(client *redis.Client) *driver {
+func newDriver(client fairlock.Client) *driver {
 	return &driver{client: client, holds: map[string]*fairlock.Hold{},
 		cancels: map[int64]context.CancelFunc{}}
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"fairlock"
+
 	"gopkg.in/redis.v5"
 )
 
@@ -42,7 +44,7 @@ func main() {
 	}
 }
 
-func newClient() (*redis.Client, error) {
+func newClient() (fairlock.Client, error) {
 	seconds, err := strconv.ParseFloat(os.Getenv("FAIRLOCK_READ_TIMEOUT"), 64)
 	if err != nil {
 		seconds = 5
@@ -51,6 +53,11 @@ func newClient() (*redis.Client, error) {
 		return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "main",
 			SentinelAddrs: strings.Split(sentinels, ","), ReadTimeout: duration(seconds),
 			PoolSize: connectionsMax, PoolTimeout: time.Minute}), nil
+	}
+	if nodes := os.Getenv("FAIRLOCK_CLUSTER"); nodes != "" {
+		return redis.NewClusterClient(&redis.ClusterOptions{Addrs: strings.Split(nodes, ","),
+			ReadTimeout: duration(seconds), PoolSize: connectionsMax,
+			PoolTimeout: time.Minute}), nil
 	}
 	location, err := url.Parse(os.Getenv("FAIRLOCK_URL"))
 	if err != nil {
