@@ -106,6 +106,7 @@ struct Config {
   std::string cluster_partition;
   std::string cluster_dialect;
   std::string cluster_machine;
+  std::int64_t cluster_balance = 0;
   std::string cluster_relay;
   std::int64_t sentinel_port = 0;
   std::string cluster_keep_lines;

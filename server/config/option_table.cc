@@ -296,6 +296,10 @@ constexpr auto kOptions = std::to_array<Option>({
     {"cluster_machine", OptionType::kText, "", 0, 0, false, "", &Config::cluster_machine,
      "Name of the machine, or of the zone, that this node may fail with; nodes of one partition "
      "are kept apart by it. Empty: the host name."},
+    {"cluster_balance", OptionType::kDuration, "1m", 0, kDay, false, "", &Config::cluster_balance,
+     "In a fleet of several partitions, this node hands its partition over to a standby whose "
+     "machine leads at least two partitions fewer, if no leader has changed and no node has joined "
+     "for this time. At least 10s; 0: it never hands over for this reason."},
     {"cluster_relay", OptionType::kChoice, "yes", 0, 0, false, "", &Config::cluster_relay,
      "yes: a standby passes client connections on to the leader. no: it answers itself, and "
      "lock commands get -CLUSTERDOWN.",

@@ -21,6 +21,9 @@ namespace {
 
 constexpr std::size_t kNameBytesMax = 64;
 constexpr std::uint64_t kPartOfQuotaKeptFree = 5;
+// Longer than the record of a node remains that is paused between its claim and its hand-over, so
+// that no other node hands over in the meantime.
+constexpr std::chrono::milliseconds kBalanceAfterMin{10'000};
 
 std::string MachineName() {
   std::array<char, 256> name{};
@@ -130,6 +133,11 @@ ClusterSettings ReadClusterSettings(const Config& config) {
   ReadPartition(config.cluster_partition, settings);
   settings.dialect = config.cluster_dialect;
   settings.machine = config.cluster_machine.empty() ? MachineName() : config.cluster_machine;
+  settings.balance_after = std::chrono::milliseconds(config.cluster_balance);
+  if (config.cluster_balance != 0 && settings.balance_after < kBalanceAfterMin) {
+    settings.error = "cluster_balance must be 0, or at least 10s, got " +
+                     std::to_string(config.cluster_balance) + "ms";
+  }
   options.compacts = config.cluster_compaction == "yes";
   settings.sentinel_port = static_cast<std::uint16_t>(config.sentinel_port);
   settings.relays = config.cluster_relay == "yes";

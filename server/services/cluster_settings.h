@@ -1,6 +1,7 @@
 // The options of a node of a fleet.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,7 +19,9 @@ struct ClusterSettings {
   std::optional<std::uint32_t> partition;  // the partition that this node must serve; none: any
   std::string dialect;                     // the value of cluster_dialect
   std::string machine;                     // that of cluster_machine, or the name of the machine
-  std::string error;                       // what is wrong with an option; empty: no error
+  // See FleetObserverOptions.
+  std::chrono::milliseconds balance_after{0};
+  std::string error;  // what is wrong with an option; empty: no error
 };
 
 // If fewer bytes than this are left of etcd's quota, no new locks are granted.

@@ -83,6 +83,7 @@ std::string FleetService::Start() {
        .prefix = storage::replicated::FleetPrefix(settings_.options.fleet),
        .creates_fleet = settings_.dialect != "cluster",
        .partition = settings_.partition,
+       .balance_after = settings_.balance_after,
        .now_ms = settings_.options.now_ms,
        .describe = [this] { return Describe(); },
        .on_view = [this] { to_loop_.Post([this] { TakeView(); }); }});
@@ -125,6 +126,7 @@ void FleetService::TakeView() {
     node_.set_database_bytes_left(settings_.quota_bytes - std::min(used, settings_.quota_bytes));
   }
   if (!view_.refusal.empty()) return hooks_.refuse(view_.refusal);
+  if (!view_.successor.empty()) Balance();
   if (joined_.as) return;
   if (view_.assignment) return Join();
   if (view_.error.empty() || view_.error == joined_.obstacle) return;
@@ -197,7 +199,8 @@ command::FleetReport FleetService::Report() const {
   for (const NodeRecord& record : view_.nodes) {
     const bool is_peer = record.partition == report.partition;
     const NodeRecord* const leader =
-        is_peer ? Find(report.leader) : storage::replicated::LeaderOf(view_, record.partition);
+        is_peer ? Find(report.leader)
+                : storage::replicated::LeaderOf(view_.nodes, record.partition);
     report.nodes.push_back(NodeOf(record, &record == leader));
   }
   for (const auto& member : view_.etcd) {
@@ -234,7 +237,7 @@ std::optional<command::PartitionLeader> FleetService::LeaderOf(std::uint32_t par
                                     .tls_port = tls_port,
                                     .is_this_node = is_this_node};
   }
-  const NodeRecord* const leader = storage::replicated::LeaderOf(view_, partition);
+  const NodeRecord* const leader = storage::replicated::LeaderOf(view_.nodes, partition);
   if (leader == nullptr) return std::nullopt;
   const HostAndPort at = Split(leader->address);
   return command::PartitionLeader{.host = at.host, .port = at.port, .tls_port = leader->tls_port};
@@ -256,8 +259,15 @@ std::string FleetService::StartFailOver(std::string_view to) {
     return "the node " + std::string(to) + " is not on standby; " + first->name + " is";
   }
   successor_ = next->name;
-  hooks_.hand_over();
+  hooks_.hand_over("CLUSTER FAILOVER");
   return "";
+}
+
+// A leader that etcd does not confirm may have been replaced already.
+void FleetService::Balance() {
+  if (!successor_.empty() || hooks_.is_unsure()) return;
+  successor_ = view_.successor;
+  hooks_.hand_over("its machine leads too many partitions; " + successor_ + " is to lead this one");
 }
 
 std::string FleetService::AcceptRestore() {

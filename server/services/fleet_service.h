@@ -19,7 +19,8 @@
 namespace fairlock::server {
 
 struct FleetHooks {
-  std::function<void()> hand_over;  // hands over the leadership, then starts again
+  // Hands over the leadership, then starts again.
+  std::function<void(const std::string& why)> hand_over;
   // Called when the reason changes why this node has no partition yet.
   std::function<void(const std::string& why)> wait;
   // Called once, when this node knows its partition.
@@ -42,8 +43,7 @@ class FleetService final : public command::Fleet {
   void TakeLead();
   // See FleetObserver::KeepRecord.
   void KeepRecord();
-  // The node that StartFailOver has chosen to lead next; empty: any node, or no fail-over has
-  // begun.
+  // The node that is to lead next; empty: any node, or no hand-over has begun.
   const std::string& successor() const { return successor_; }
 
   // How clients of this fleet find the leader. kPlain as long as this node has not joined.
@@ -57,6 +57,7 @@ class FleetService final : public command::Fleet {
  private:
   void TakeView();
   void Join();
+  void Balance();
   void ReportLeader(command::FleetReport& report) const;
   storage::replicated::NodeRecord Describe() const;
   const storage::replicated::NodeRecord* Find(std::string_view name) const;

@@ -121,9 +121,9 @@ std::string PersistenceService::StartNode(const Config& config) {
 
 FleetHooks PersistenceService::HooksOfFleet() {
   return {.hand_over =
-              [this] {
+              [this](const std::string& why) {
                 starts_again_ = true;
-                hooks_.stop("CLUSTER FAILOVER");
+                hooks_.stop(why);
               },
           .wait =
               [this](const std::string& why) {

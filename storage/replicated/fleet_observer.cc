@@ -1,6 +1,7 @@
 #include "storage/replicated/fleet_observer.h"
 
 #include <algorithm>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -19,6 +20,8 @@ std::string FailureOf(const etcd::Answer& answer) {
   return is_done ? "" : answer.message;
 }
 
+std::string ClaimsKey(const std::string& prefix) { return prefix + "claims"; }
+
 bool IsOlder(const NodeRecord& one, const NodeRecord& other) {
   return std::tie(one.started_unix_ms, one.run) < std::tie(other.started_unix_ms, other.run);
 }
@@ -33,9 +36,9 @@ std::uint32_t RankOf(const FleetView& view, const std::string& node) {
 }
 
 // The record of a leader that is gone remains for some seconds, so the highest epoch counts.
-const NodeRecord* LeaderOf(const FleetView& view, std::uint32_t partition) {
+const NodeRecord* LeaderOf(std::span<const NodeRecord> nodes, std::uint32_t partition) {
   const NodeRecord* leader = nullptr;
-  for (const NodeRecord& node : view.nodes) {
+  for (const NodeRecord& node : nodes) {
     if (node.partition != partition || !node.leads) continue;
     if (leader == nullptr || node.epoch > leader->epoch) leader = &node;
   }
@@ -56,7 +59,10 @@ Result<std::unique_ptr<FleetObserver>> FleetObserver::Start(FleetObserverOptions
 }
 
 FleetObserver::FleetObserver(std::unique_ptr<etcd::EtcdClient> client, FleetObserverOptions options)
-    : client_(std::move(client)), options_(std::move(options)), thread_([this] { Run(); }) {}
+    : client_(std::move(client)),
+      options_(std::move(options)),
+      balance_(options_.balance_after.count()),
+      thread_([this] { Run(); }) {}
 
 FleetObserver::~FleetObserver() {
   {
@@ -93,6 +99,9 @@ void FleetObserver::Run() {
     if (view.error.empty()) view.error = KeepLease();
     if (view.error.empty()) view.error = WriteRecord();
     if (view.error.empty()) view.error = ReadNodes(view);
+    view.successor.clear();
+    if (view.error.empty()) view.error = Balance(view);
+    if (!view.error.empty()) balance_.Forget();
     view.refusal = state_.refusal;
     view.assignment = state_.assignment;
     if (round % options_.rounds_per_status == 0) AskMembers(view);
@@ -198,16 +207,49 @@ std::string FleetObserver::WriteRecord() {
 // Chooses the partition of this node. The claim changes the key `claims`, so that of two nodes that
 // choose at the same time, the second one is refused and chooses again.
 std::string FleetObserver::Choose(NodeRecord& own, etcd::Txn& txn) {
-  const std::string key = options_.prefix + "claims";
-  const auto claims = client_->Range({.key = key, .range_end = {}}, options_.call_timeout);
-  if (std::string failure = FailureOf(claims); !failure.empty()) return failure;
+  std::int64_t revision = 0;
+  if (std::string failure = ReadClaims(revision); !failure.empty()) return failure;
   std::vector<NodeRecord> nodes;
   if (std::string failure = ReadRecords(nodes); !failure.empty()) return failure;
   own.partition = options_.partition.value_or(ChoosePartition(nodes, state_.partitions, own));
-  txn.compares.push_back(
-      {.key = key, .revision = claims.found.empty() ? 0 : claims.found.front().mod_revision});
-  txn.then.push_back(etcd::Put{.key = key, .value = own.name});
+  txn.compares.push_back({.key = ClaimsKey(options_.prefix), .revision = revision});
+  txn.then.push_back(etcd::Put{.key = ClaimsKey(options_.prefix), .value = own.name});
   return "";
+}
+
+// Reads the MOD revision of the key `claims`; 0: it does not exist.
+std::string FleetObserver::ReadClaims(std::int64_t& revision) {
+  const auto answer =
+      client_->Range({.key = ClaimsKey(options_.prefix), .range_end = {}}, options_.call_timeout);
+  revision = answer.found.empty() ? 0 : answer.found.front().mod_revision;
+  return FailureOf(answer);
+}
+
+// Only leaders read the claims. A node that has just become the leader must wait from then on
+// anyway, because the leaders have changed.
+std::string FleetObserver::Balance(FleetView& view) {
+  if (!balance_.is_enabled() || state_.partitions < 2) return "";
+  if (!state_.written.leads) {
+    balance_.Forget();
+    return "";
+  }
+  std::int64_t revision = 0;
+  if (std::string failure = ReadClaims(revision); !failure.empty()) return failure;
+  if (!balance_.See(view.nodes, state_.partitions, revision, options_.now_ms())) return "";
+  const auto successor = ChooseSuccessor(view.nodes, state_.partitions, state_.written);
+  return successor ? ClaimHandOver(revision, *successor, view) : "";
+}
+
+// If the outcome is not known, this node does not hand over.
+std::string FleetObserver::ClaimHandOver(std::int64_t claims_revision, const std::string& successor,
+                                         FleetView& view) {
+  const std::string key = ClaimsKey(options_.prefix);
+  etcd::Txn txn;
+  txn.compares.push_back({.key = key, .revision = claims_revision});
+  txn.then.push_back(etcd::Put{.key = key, .value = state_.written.name + " to " + successor});
+  const auto answer = client_->Transact(txn, options_.call_timeout);
+  if (answer.outcome == etcd::Outcome::kDone) view.successor = successor;
+  return FailureOf(answer);
 }
 
 // If the lease ran out because this process was paused or cut off, a node that was started later

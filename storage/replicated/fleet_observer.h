@@ -14,6 +14,7 @@
 
 #include "storage/etcd/etcd_client.h"
 #include "storage/replicated/fleet_view.h"
+#include "storage/replicated/leader_balance.h"
 
 namespace fairlock::storage::replicated {
 
@@ -24,6 +25,8 @@ struct FleetObserverOptions {
   bool creates_fleet = true;
   // The partition that this node must serve; none: the one that has the fewest nodes.
   std::optional<std::uint32_t> partition = {};
+  // See LeaderBalance; 0: this node never hands over for the balance.
+  std::chrono::milliseconds balance_after{0};
   std::chrono::seconds lease_ttl{5};
   std::chrono::milliseconds round{1'000};
   int rounds_per_status = 5;  // etcd's members are asked for their status once in this many rounds
@@ -45,6 +48,10 @@ struct FleetObserverOptions {
 // address is also the same, the record belongs to an earlier process of this node, which must be
 // gone because this process has its port. Of two nodes that have both had their record written, for
 // example because the lease of one of them ran out, the one that was started later is refused.
+//
+// Decides when this node, as leader, hands its partition over because its machine leads too many.
+// It first changes the key `claims`, which must not have changed since it decided so. So of several
+// leaders that decide the same, only one hands over.
 //
 // Thread-safe.
 class FleetObserver {
@@ -74,11 +81,15 @@ class FleetObserver {
   std::string KeepLease();
   std::string WriteRecord();
   std::string Choose(NodeRecord& own, etcd::Txn& txn);
+  std::string ReadClaims(std::int64_t& revision);
   // Whether the record of this node may replace another one of the same name.
   bool MayReplace(const NodeRecord& record, const NodeRecord& other) const;
   void NoteConflict(const NodeRecord& other);
   std::string ReadRecords(std::vector<NodeRecord>& nodes);
   std::string ReadNodes(FleetView& view);
+  std::string Balance(FleetView& view);
+  std::string ClaimHandOver(std::int64_t claims_revision, const std::string& successor,
+                            FleetView& view);
   void AskMembers(FleetView& view);
   void Publish(FleetView view);
 
@@ -94,6 +105,7 @@ class FleetObserver {
     TimeMs conflict_since = kNever;
     std::string refusal;
   } state_;
+  LeaderBalance balance_;  // used only by the thread
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   FleetView view_;

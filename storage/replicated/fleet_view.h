@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,12 +38,15 @@ struct FleetView {
   bool has_no_space = false;           // etcd has raised the alarm NOSPACE
   // Why this node must not run: its name is taken, or this version cannot be part of the fleet.
   std::string refusal = {};
+  // In this view alone: the node to which this node, as leader, must hand its partition over,
+  // because its machine leads too many; empty: none.
+  std::string successor = {};
 };
 
 // The rank of a node among the standbys of its partition, in the order of their names.
 std::uint32_t RankOf(const FleetView& view, const std::string& node);
 // The node that leads the partition; null: none, as far as is known.
-const NodeRecord* LeaderOf(const FleetView& view, std::uint32_t partition);
+const NodeRecord* LeaderOf(std::span<const NodeRecord> nodes, std::uint32_t partition);
 // The size of the largest database of an etcd member; 0: not known.
 std::uint64_t LargestDatabase(const FleetView& view);
 

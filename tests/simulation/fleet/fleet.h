@@ -25,6 +25,8 @@ struct Setting {
   int lost_nodes_max = 0;        // how many nodes may be lost for good
   bool has_fixed_nodes = false;  // the configuration of some nodes says which partition they serve
   TimeUs created_at = 0;         // when the fleet is created
+  TimeUs balance_after = 0;      // cluster_balance
+  bool has_only_slow_etcd = false;  // etcd is slow, and nothing else goes wrong
   int clients = 0;
   int keys = 0;
   TimeUs think = 0;
@@ -58,6 +60,7 @@ struct FleetReport {
   std::optional<Violation> violation;
   std::uint64_t replies = 0;         // how many replies clients received
   std::uint64_t leads = 0;           // how often a node took over and became ready
+  std::uint64_t hand_overs = 0;      // how many leaders handed over for the balance
   std::uint64_t hash = 0;            // a hash over all replies and their times
   std::vector<HistoryLine> history;  // empty unless requested
 };

@@ -105,6 +105,7 @@ struct Counts {
   std::uint64_t seeds = 0;
   std::uint64_t replies = 0;
   std::uint64_t leads = 0;
+  std::uint64_t hand_overs = 0;
 };
 
 bool RunSeed(const Arguments& arguments, std::uint64_t seed, Counts& counts) {
@@ -121,6 +122,7 @@ bool RunSeed(const Arguments& arguments, std::uint64_t seed, Counts& counts) {
   ++counts.seeds;
   counts.replies += report.replies;
   counts.leads += report.leads;
+  counts.hand_overs += report.hand_overs;
   return true;
 }
 
@@ -145,9 +147,10 @@ int RunSeeds(const Arguments& arguments) {
   }
   const double cpu_seconds = std::max(CpuSeconds(), 1e-6);
   std::cout << counts.seeds << " seeds, " << counts.replies << " replies, " << counts.leads
-            << " take-overs, " << std::fixed << std::setprecision(2) << cpu_seconds << " s of CPU, "
-            << std::setprecision(0) << static_cast<double>(counts.seeds) / cpu_seconds
-            << " seeds/s, " << (has_failed ? "one FAILED" : "none failed") << "\n";
+            << " take-overs, " << counts.hand_overs << " hand-overs for the balance, " << std::fixed
+            << std::setprecision(2) << cpu_seconds << " s of CPU, " << std::setprecision(0)
+            << static_cast<double>(counts.seeds) / cpu_seconds << " seeds/s, "
+            << (has_failed ? "one FAILED" : "none failed") << "\n";
   return has_failed ? kFailureCode : 0;
 }
 

@@ -1,6 +1,7 @@
 #include "tests/simulation/fleet/membership.h"
 
 #include <cassert>
+#include <chrono>
 #include <utility>
 
 #include "storage/replicated/fleet_record.h"
@@ -29,6 +30,7 @@ Membership::Membership(storage::replicated::ClusterHome& home, const MembershipO
        .prefix = storage::replicated::FleetPrefix(kFleetName),
        .creates_fleet = false,
        .partition = options.partition,
+       .balance_after = std::chrono::milliseconds(options.balance_after / kMs),
        .now_ms = options.now_ms,
        .describe = [this] { return Describe(); },
        .on_view = options.on_view});
@@ -76,7 +78,7 @@ command::FleetReport Membership::Report() const {
 
 std::optional<command::PartitionLeader> Membership::LeaderOf(std::uint32_t partition) const {
   if (!assignment_ || partition != assignment_->partition) {
-    const NodeRecord* const leader = storage::replicated::LeaderOf(view_, partition);
+    const NodeRecord* const leader = storage::replicated::LeaderOf(view_.nodes, partition);
     if (leader == nullptr) return std::nullopt;
     return command::PartitionLeader{.host = leader->address, .port = kPort};
   }

@@ -11,6 +11,7 @@
 #include "server/command/environment/fleet.h"
 #include "storage/replicated/cluster_home.h"
 #include "storage/replicated/fleet_observer.h"
+#include "tests/simulation/fleet/virtual_time.h"
 
 namespace fairlock::fleet {
 
@@ -23,6 +24,7 @@ struct MembershipOptions {
   std::string machine;
   std::int64_t started_unix_ms = 0;
   std::optional<std::uint32_t> partition;  // as in FleetObserverOptions
+  TimeUs balance_after = 0;                // the same
   std::function<storage::replicated::TimeMs()> now_ms;
   std::function<void()> on_view;  // called by the fiber of the observer
 };
@@ -38,6 +40,9 @@ class Membership final : public command::Fleet {
   // Call this after `on_view`. Returns why this node must not run, or an empty string.
   std::string TakeView();
   const std::optional<storage::replicated::Assignment>& assignment() const { return assignment_; }
+  // As in FleetView.
+  const std::string& successor() const { return view_.successor; }
+  void KeepRecord() { observer_->KeepRecord(); }
 
   command::FleetReport Report() const override;
   std::optional<command::PartitionLeader> LeaderOf(std::uint32_t partition) const override;

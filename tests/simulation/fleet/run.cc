@@ -146,6 +146,7 @@ void Run::Join() {
                                                 .machine = options_.machine,
                                                 .started_unix_ms = UnixMs(),
                                                 .partition = options_.partition,
+                                                .balance_after = options_.balance_after,
                                                 .now_ms = [this] { return BoottimeMs(); },
                                                 .on_view =
                                                     [this] {
@@ -162,6 +163,11 @@ void Run::TakeView() {
     error_ = refusal;
     is_over_ = true;
     return;
+  }
+  if (!membership_->successor().empty() && is_ready() && !is_stop_asked_) {
+    successor_ = membership_->successor();
+    is_stop_asked_ = true;
+    Tell("hands over to " + successor_ + " for the balance");
   }
   if (partition_ || !membership_->assignment()) return;
   const storage::replicated::Assignment& assignment = *membership_->assignment();
@@ -293,7 +299,7 @@ void Run::HandOver() {
   for (ServerConnection& connection : connections_) connection.Close();
   if (is_deposed_ || state_log_->state().has_failed) return;
   home_->Stop();
-  const storage::Status status = home_->HandOver("");
+  const storage::Status status = home_->HandOver(successor_);
   Tell(status.ok() ? "handed over" : "did not hand over: " + status.message());
 }
 
@@ -306,13 +312,16 @@ RunEnd Run::End() {
   state_log_.reset();
   turn_.state_log = nullptr;
   if (home_) epoch_ = home_->epoch();
-  if (is_deposed_) highest_ = home_->HighestSeen();
+  const bool starts_again = is_deposed_ || !successor_.empty();
+  if (starts_again) highest_ = home_->HighestSeen();
+  if (membership_ && starts_again) membership_->KeepRecord();
   parts_.environment.fleet = nullptr;
   membership_.reset();
   home_.reset();
   if (process_.is_dead) return RunEnd::kKilled;
   if (is_deposed_) return RunEnd::kDeposed;
-  return error_.empty() ? RunEnd::kStopped : RunEnd::kFailed;
+  if (!error_.empty()) return RunEnd::kFailed;
+  return successor_.empty() ? RunEnd::kStopped : RunEnd::kBalances;
 }
 
 }  // namespace fairlock::fleet

@@ -25,6 +25,7 @@ struct RunOptions {
   int partitions = 1;
   std::string machine = {};
   std::optional<std::uint32_t> partition = {};  // the partition that it must serve
+  TimeUs balance_after = 0;                     // cluster_balance
   storage::replicated::Beat highest = {};       // as in ClusterOptions
   engine::DurationMs restart_grace_ms = 0;
   bool keeps_lines = true;
@@ -35,9 +36,10 @@ struct RunOptions {
 
 enum class RunEnd : std::uint8_t {
   kKilled,
-  kDeposed,  // the node restarts as a standby
-  kStopped,  // the node has handed over
-  kFailed,   // the locks cannot be read or written; error() says why
+  kDeposed,   // the node restarts as a standby
+  kStopped,   // the node has handed over
+  kBalances,  // the node has handed over for the balance, and restarts as a standby
+  kFailed,    // the locks cannot be read or written; error() says why
 };
 
 struct RunHooks {
@@ -128,6 +130,7 @@ class Run {
   bool has_view_ = false;  // the observer has a new view
   bool is_woken_ = false;
   bool is_stop_asked_ = false;
+  std::string successor_;  // the node that this one hands over to for the balance; empty: none
   bool is_deposed_ = false;
   bool is_over_ = false;
 };

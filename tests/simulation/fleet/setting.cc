@@ -24,6 +24,25 @@ void ChooseFleet(Setting& setting, bool has_partitions) {
   setting.listeners = 0;  // the channel of a NOTIFY would need the slot of each key
 }
 
+// Every other fleet of several partitions spreads its leaders over the machines. Nodes fail less
+// often, because this needs some calm.
+void ChooseBalance(Setting& setting) {
+  simulation::Random random(setting.seed ^ 0x62616c61);
+  if (setting.partitions == 1 || random.OneIn(2)) return;
+  setting.balance_after = random.Between(7 * kSecond, 9 * kSecond);
+  setting.machines = static_cast<int>(random.Between(2, 3));
+  setting.trouble_every = random.Between(2 * kSecond, 6 * kSecond);
+  // Then leaders on one machine often claim a hand-over at the same time.
+  setting.has_only_slow_etcd = random.OneIn(3);
+  if (!setting.has_only_slow_etcd) return;
+  setting.nodes = static_cast<int>(random.Between(5, 7));
+  setting.machines = 2;
+  setting.late_nodes = 0;
+  setting.restores_backup = false;
+  setting.network = {};
+  setting.trouble_every = random.Between(kSecond, 3 * kSecond);
+}
+
 }  // namespace
 
 Setting MakeSetting(std::uint64_t seed, bool has_partitions) {
@@ -60,6 +79,7 @@ Setting MakeSetting(std::uint64_t seed, bool has_partitions) {
   setting.kept_bytes_max =
       static_cast<std::size_t>(random.OneIn(2) ? 64 << 20 : random.Between(0, 400));
   ChooseFleet(setting, has_partitions);
+  ChooseBalance(setting);
   return setting;
 }
 
@@ -67,11 +87,11 @@ std::string TextOf(const Setting& setting) {
   return "seed " + std::to_string(setting.seed) + ": " + std::to_string(setting.partitions) +
          (setting.partitions == 1 ? " partition, " : " partitions, ") +
          std::to_string(setting.nodes) + " nodes and " + std::to_string(setting.late_nodes) +
-         " later, " + std::to_string(setting.clients) + " clients, " +
-         std::to_string(setting.keys) + " keys, restart_grace " +
-         std::to_string(setting.restart_grace / kMs) + " ms, cluster_keep_lines " +
-         (setting.keeps_lines ? "yes" : "no") + ", etcd's first revision " +
-         std::to_string(setting.etcd_revision);
+         " later, cluster_balance " + std::to_string(setting.balance_after / kMs) + " ms, " +
+         std::to_string(setting.clients) + " clients, " + std::to_string(setting.keys) +
+         " keys, restart_grace " + std::to_string(setting.restart_grace / kMs) +
+         " ms, cluster_keep_lines " + (setting.keeps_lines ? "yes" : "no") +
+         ", etcd's first revision " + std::to_string(setting.etcd_revision);
 }
 
 }  // namespace fairlock::fleet

@@ -41,18 +41,21 @@ class Node {
        std::optional<std::uint32_t> partition = {})
       : Node(server.options(), std::move(record), 2s, partition) {}
   Node(const etcd::EtcdOptions& options, NodeRecord record,
-       std::chrono::milliseconds call_timeout = 2s, std::optional<std::uint32_t> partition = {})
+       std::chrono::milliseconds call_timeout = 2s, std::optional<std::uint32_t> partition = {},
+       std::chrono::milliseconds balance_after = 0s)
       : record_(std::move(record)) {
     auto observer = FleetObserver::Start({.etcd = options,
                                           .prefix = "/fairlock/t/",
                                           .partition = partition,
+                                          .balance_after = balance_after,
                                           .lease_ttl = 2s,
                                           .round = 50ms,
                                           .call_timeout = call_timeout,
                                           .now_ms = NowMs,
                                           .describe = [this] { return Record(); },
-                                          .on_view = [this] { ++rounds_; }});
+                                          .on_view = [this] { TakeView(); }});
     EXPECT_TRUE(observer.ok()) << observer.status().message();
+    const std::lock_guard lock(mutex_);
     observer_ = std::move(observer.value());
   }
 
@@ -84,11 +87,25 @@ class Node {
     return Await([&](const FleetView& view) { return view.nodes.size() == count; });
   }
   int rounds() const { return rounds_; }
+  // The nodes to which this one was to hand its partition over.
+  std::vector<std::string> Successors() {
+    const std::lock_guard lock(mutex_);
+    return successors_;
+  }
   void KeepRecord() { observer_->KeepRecord(); }
 
  private:
+  void TakeView() {
+    ++rounds_;
+    const std::lock_guard lock(mutex_);
+    // The first rounds may come before Start has returned.
+    const std::string successor = observer_ ? observer_->View().successor : "";
+    if (!successor.empty()) successors_.push_back(successor);
+  }
+
   std::mutex mutex_;
   NodeRecord record_;
+  std::vector<std::string> successors_;
   std::atomic<int> rounds_ = 0;
   std::unique_ptr<FleetObserver> observer_;
 };
@@ -389,6 +406,52 @@ TEST(FleetObserver, AFixedPartitionIsKeptAndMustExist) {
             "cluster_partition is 2, but the fleet has only the partitions 0 to 1");
 }
 
+// Two leaders on one machine see the same imbalance at the same time.
+TEST(FleetObserver, OneOfTwoLeadersHandsOverForTheBalance) {
+  constexpr std::chrono::milliseconds kBalanceAfter{1'500};
+  const etcd::EtcdServer server;
+  WriteFleet(server, EncodeFleet({.partitions = 2}));
+  const auto start = [&](const std::string& name, const std::string& machine,
+                         std::uint32_t partition, bool leads) {
+    NodeRecord record = RecordOf(name, name + ":1");
+    record.machine = machine;
+    record.leads = leads;
+    record.epoch = leads ? 1 : 0;
+    return std::make_unique<Node>(server.options(), record, 2s, partition, kBalanceAfter);
+  };
+  const std::vector<std::unique_ptr<Node>> leaders = [&] {
+    std::vector<std::unique_ptr<Node>> nodes;
+    nodes.push_back(start("a0", "m1", 0, true));
+    nodes.push_back(start("a1", "m1", 1, true));
+    return nodes;
+  }();
+  const auto b0 = start("b0", "m2", 0, false);
+  const auto b1 = start("b1", "m2", 1, false);
+  const auto count = [&] {
+    return leaders[0]->Successors().size() + leaders[1]->Successors().size();
+  };
+  b1->AwaitNodes(4);
+  const TimeMs began = NowMs();
+  ASSERT_TRUE(Becomes([&] { return count() != 0; }));
+  EXPECT_GE(NowMs() - began, kBalanceAfter.count() / 2);
+  const std::size_t first = leaders[0]->Successors().empty() ? 1 : 0;
+  EXPECT_EQ(leaders[first]->Successors().front(), first == 0 ? "b0" : "b1");
+  std::this_thread::sleep_for(kBalanceAfter / 2);
+  EXPECT_EQ(count(), 1) << "the other leader waits";
+
+  // Now each machine leads one.
+  NodeRecord before = leaders[first]->Record();
+  before.leads = false;
+  leaders[first]->Change(before);
+  Node& next = first == 0 ? *b0 : *b1;
+  NodeRecord leader = next.Record();
+  leader.leads = true;
+  leader.epoch = 2;
+  next.Change(leader);
+  std::this_thread::sleep_for(2 * kBalanceAfter);
+  EXPECT_EQ(count(), 1);
+}
+
 TEST(FleetView, TheLeaderOfAPartitionHasTheHighestEpoch) {
   FleetView view;
   NodeRecord old = RecordOf("a", "h1:1");
@@ -399,8 +462,8 @@ TEST(FleetView, TheLeaderOfAPartitionHasTheHighestEpoch) {
   now.name = "b";
   now.epoch = 5;
   view.nodes = {now, old, RecordOf("c", "h3:1")};
-  EXPECT_EQ(LeaderOf(view, 1)->name, "b");
-  EXPECT_EQ(LeaderOf(view, 0), nullptr);
+  EXPECT_EQ(LeaderOf(view.nodes, 1)->name, "b");
+  EXPECT_EQ(LeaderOf(view.nodes, 0), nullptr);
   view.assignment = {.partition = 1, .partitions = 2};
   EXPECT_EQ(RankOf(view, "z"), 0) << "the standby of the other partition does not count";
 }

@@ -1,0 +1,87 @@
+// One simulated fleet, from its start to the verdict of its judges.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/simulation/fleet/assignment_judge.h"
+#include "tests/simulation/fleet/balance_judge.h"
+#include "tests/simulation/fleet/client.h"
+#include "tests/simulation/fleet/etcd_network.h"
+#include "tests/simulation/fleet/fleet.h"
+#include "tests/simulation/fleet/fleet_node.h"
+#include "tests/simulation/fleet/ledger.h"
+#include "tests/simulation/fleet/listener.h"
+#include "tests/simulation/fleet/run.h"
+#include "tests/simulation/random.h"
+
+namespace fairlock::fleet {
+
+class SimulatedFleet {
+ public:
+  SimulatedFleet(const Setting& setting, bool has_history);
+  FleetReport Run();
+
+ private:
+  void CreateFleet();
+  void AddNode(int number);
+  void StartClients();
+  void Start(Node& node);
+  void StartLater(Node& node, TimeUs delay);
+  void End(Node& node, fleet::Run& run, RunEnd end);
+  void CheckEnd(const Node& node, const fleet::Run& run, RunEnd end);
+  std::shared_ptr<Link> Connect(int node);
+  bool IsSilent(const Link& link) const;
+  void TellRequest(const Request& request, const std::string& text);
+  void TellEvent(const std::string& text);
+
+  void MakeTrouble();
+  void StrikeNode(Node& node);
+  void StrikeMembership(Node& node);
+  void SlowDown();
+  void Lose(Node& node);
+  void TroubleTakeOver(Node& node);
+  void TroubleHandOver(const std::string& claim);
+  void Pause(Node& node, TimeUs duration);
+  void Kill(Node& node);
+  void Compact();
+  void RestoreBackup();
+  void AcceptRestore();
+  void Heal();
+  bool IsDecided() const;
+  bool IsLed() const;
+  bool IsLed(std::uint32_t partition) const;
+  bool Leads(const std::string& name) const;
+  void CheckRecovery();
+  void CheckAssignments();
+  void Fail(std::string text);
+  Node& AnyNode(bool prefers_leader);
+
+  const Setting setting_;
+  const bool has_history_;
+  simulation::Random random_;
+  Scheduler scheduler_;
+  EtcdModel etcd_;
+  EtcdNetwork network_;
+  LinkNetwork links_;
+  Ledger ledger_;
+  ClientWorld world_;
+  AssignmentJudge assignments_;
+  BalanceJudge balance_;
+  std::deque<Node> nodes_;
+  std::vector<std::unique_ptr<Client>> clients_;
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::vector<std::pair<std::weak_ptr<Link>, fleet::Run*>> open_links_;
+  FleetReport report_;
+  std::uint64_t requests_ = 0;
+  int runs_ = 0;
+  int lost_nodes_ = 0;
+  bool is_healed_ = false;
+  bool is_over_ = false;
+};
+
+}  // namespace fairlock::fleet
