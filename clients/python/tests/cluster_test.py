@@ -13,25 +13,10 @@ from cluster_case import ClusterCase
 from own_server import hash_of
 
 import fairlock
-from fairlock._slots import name_in_slot
 
 # Of an application: those of every client library, and those that RedisCluster needs.
 PERMISSIONS = ("~* owner:* resetchannels &fairlock:* +@lock +@connection +subscribe +unsubscribe "
                "+info +cluster|slots +command")
-
-
-class Names(unittest.TestCase):
-
-    def test_names_of_channels_have_the_slots_of_the_keys(self):
-        for key in (b"order:42", b"{order:42}:stock", b"a{}b", b"{}", b"a}b", b"{a", b"{{a}}", b"",
-                    b"\xff\x00", b"k" * 300, b"{" + b"k" * 300 + b"}", b"a{b}c}d{e}"):
-            with self.subTest(key):
-                slot = redis.cluster.key_slot(key)
-                name = name_in_slot("fairlock:me", key, slot)
-                self.assertEqual(redis.cluster.key_slot(name.encode()), slot)
-                self.assertTrue(name.startswith("fairlock:me:{"))
-        self.assertEqual(name_in_slot("c", b"order:42", 0), "c:{order:42}")
-        self.assertEqual(name_in_slot("c", b"{order:42}:stock", 0), "c:{order:42}")
 
 
 class Threads(ClusterCase):

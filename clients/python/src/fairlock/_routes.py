@@ -15,7 +15,10 @@ from ._client import Client, ClusterClient, SingleClient, is_asyncio, name_of
 from ._failures import is_temporary
 from ._replies import same_bytes
 from ._slots import name_in_slot
-from ._terms import Name
+from ._terms import Name, now
+
+# Read time-outs make a client read the table at most once in this time.
+_TIMEOUTS_SECONDS = 1.0
 
 
 class Route(Protocol):
@@ -77,6 +80,19 @@ class Table:
         self.lock = lock  # held while the table is read again
         #: Reads the table again before the next request: a request to this node has failed.
         self.failed: str | None = None
+        self._read_at = now()
+
+    def note(self, error: redis.RedisError, node: str) -> None:
+        """A request to the node has failed. Read time-outs are usual while requests wait, and only
+        sometimes the sign of a node that is gone."""
+        is_soon = now() < self._read_at + _TIMEOUTS_SECONDS
+        if is_temporary(error) and not (is_soon and isinstance(error, redis.TimeoutError)):
+            self.failed = node
+
+    def note_read(self) -> None:
+        """The table has been read."""
+        self.failed = None
+        self._read_at = now()
 
 
 _tables: MutableMapping[object, Table] = weakref.WeakKeyDictionary()  # by client
@@ -140,8 +156,7 @@ class ClusterRoute:
             else:
                 self._client.nodes_manager.update_moved_exception(error)
             return True
-        if is_temporary(error):
-            self._table.failed = self._used
+        self._table.note(error, self._used)
         return False
 
     def _leader(self) -> Any:
@@ -153,7 +168,7 @@ class ClusterRoute:
             return node
         except (RedisClusterException, LookupError) as error:
             self._table.failed = ""
-            raise without_table(error) from error
+            raise without_table(self._client, error) from error
 
     def _read_table(self) -> None:
         with self._table.lock:
@@ -168,7 +183,7 @@ class ClusterRoute:
                 # redis-py 4.3 has read the table, but finds no default node once no node has the
                 # role in which it was first seen.
                 pass
-            self._table.failed = None
+            self._table.note_read()
 
 
 def address_of(client: Any, slot: int) -> str:
@@ -177,9 +192,10 @@ def address_of(client: Any, slot: int) -> str:
     return str(nodes[0].name) if nodes else f"slot {slot}"
 
 
-def without_table(error: Exception) -> redis.RedisError:
-    """What to raise if redis-py could not read the table."""
-    if "not enabled" in str(error):
+def without_table(client: Any, error: Exception) -> redis.RedisError:
+    """What to raise if redis-py could not read the table. A node that starts does not know yet that
+    it belongs to a fleet of several partitions."""
+    if "not enabled" in str(error) and not client.nodes_manager.slots_cache:
         return redis.ResponseError(f"a redis.Redis is needed as the client of this server: {error}")
     if "no permissions" in str(error):
         return redis.exceptions.NoPermissionError(str(error))

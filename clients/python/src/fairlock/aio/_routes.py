@@ -13,7 +13,6 @@ from redis.asyncio.cluster import PRIMARY, ClusterNode, NodesManager
 from redis.exceptions import MovedError, RedisClusterException
 
 from .._client import AsyncClient, AsyncClusterClient, AsyncSingleClient, is_asyncio, name_of
-from .._failures import is_temporary
 from .._replies import same_bytes
 from .._routes import Table, address_of, in_order_of_hope, is_table_outdated, without_table
 from .._slots import name_in_slot
@@ -160,8 +159,7 @@ class ClusterRoute:
             else:
                 self._client.nodes_manager._moved_exception = error
             return True
-        if is_temporary(error):
-            self._table.failed = self._used
+        self._table.note(error, self._used)
         return False
 
     async def _leader(self) -> Any:
@@ -174,7 +172,7 @@ class ClusterRoute:
             return node
         except (RedisClusterException, LookupError) as error:
             self._table.failed = ""
-            raise without_table(error) from error
+            raise without_table(self._client, error) from error
 
     async def _read_table(self) -> None:
         async with self._table.lock:
@@ -182,7 +180,7 @@ class ClusterRoute:
             if failed is not None:  # no other task has read it
                 manager = self._client.nodes_manager
                 await _replace_table(manager, in_order_of_hope(manager, self.slot, failed))
-                self._table.failed = None
+                self._table.note_read()
 
 
 async def _replace_table(manager: Any, known: dict[str, Any]) -> None:
