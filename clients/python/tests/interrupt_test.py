@@ -11,22 +11,23 @@ import support
 
 import fairlock
 
-GATE = re.compile(r"with self\.(_channel\.gate|_guard)\b")
+GATE = re.compile(r"with self\.(_channel\.gate|_guard|_table\.lock)\b")
 
 
 class InterruptAtEveryLine(support.Case):
     """Raises KeyboardInterrupt at one line of the library after the other."""
 
+    SOURCE = str(pathlib.Path(fairlock.__file__).parent)
+
     def run_interrupted(self, call, number):
         """Returns whether the call had that many lines."""
-        source = str(pathlib.Path(fairlock.__file__).parent)
         lines = 0
         entry = fairlock.Lock.__exit__.__code__
         first_line = min({line for *_, line in entry.co_lines() if line} - {entry.co_firstlineno})
 
         def trace(frame, event, _):
             nonlocal lines
-            if not frame.f_code.co_filename.startswith(source):
+            if not frame.f_code.co_filename.startswith(self.SOURCE):
                 return None
             # No code can protect the entry of __exit__ itself.
             is_entry = frame.f_code is entry and frame.f_lineno == first_line

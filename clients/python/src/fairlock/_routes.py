@@ -177,13 +177,17 @@ class ClusterRoute:
                 return  # another thread has read it
             manager = self._client.nodes_manager
             manager.startup_nodes = in_order_of_hope(manager, self.slot, failed)
-            try:
-                manager.initialize()
-            except IndexError:
-                # redis-py 4.3 has read the table, but finds no default node once no node has the
-                # role in which it was first seen.
-                pass
+            _read(manager)
             self._table.note_read()
+
+
+def _read(manager: Any) -> None:
+    try:
+        manager.initialize()
+    except IndexError:
+        # redis-py 4.3 has read the table, but finds no default node once no node has the role in
+        # which it was first seen.
+        pass
 
 
 def address_of(client: Any, slot: int) -> str:
