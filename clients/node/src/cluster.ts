@@ -23,6 +23,8 @@ export interface ClusterClient {
   /** How often a connection to any node was lost. */
   readonly losses: number;
   readonly silence: number;
+  /** Why the client cannot know any node, if that is not temporary. */
+  readonly fault: Error | undefined;
   /** Sends it to the node that leads the slot, and follows redirections. */
   send(command: Command, slot: Slot): Promise<unknown>;
   /** The node that leads the slot, as far as the client knows. */
@@ -48,7 +50,9 @@ class Cluster {
 
   leaderOf(slot: Slot): Leader {
     const node = this.client.leaderOf(slot);
-    if (node === undefined) throw new Error(`no node is known to lead slot ${slot.number}`);
+    if (node === undefined) {
+      throw this.client.fault ?? new Error(`no node is known to lead slot ${slot.number}`);
+    }
     const { address } = node;
     const { silence } = this.client;
     let leader = this.#leaders.get(address);

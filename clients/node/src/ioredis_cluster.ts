@@ -3,13 +3,19 @@
 import type { IoredisClient, IoredisCluster } from "./clients";
 import type { ClusterClient, Slot } from "./cluster";
 import { SILENCE_MS } from "./connection";
+import { isTemporary } from "./failures";
 import { FOR_SUBSCRIPTIONS } from "./ioredis";
 import type { LeaderNode, Subscriber, SubscriberEvents } from "./leader";
 import type { Command } from "./terms";
 
+// A request that has failed, for example with a time-out, may still be in a queue of ioredis, which
+// would send it later than requests that were made since. Then it must not take a lock.
+const NEVER_AGAIN = { name: "ping", args: [], reject: (): void => undefined };
+
 export class IoredisClusterClient implements ClusterClient {
   isClosed: boolean;
   losses = 0;
+  fault: Error | undefined;
   readonly silence: number;
   readonly #sender: IoredisCluster;
   #slot = 0;
@@ -22,13 +28,21 @@ export class IoredisClusterClient implements ClusterClient {
     this.#sender = Object.create(client, {
       options: { value: { ...client.options, enableAutoPipelining: false } },
       sendCommand: {
-        value: (command: object): unknown =>
-          client.sendCommand(Object.assign(command, { slot: this.#slot }) as never),
+        value: (command: object): unknown => {
+          Object.assign(command, { slot: this.#slot });
+          const reply = client.sendCommand(command as never) as Promise<unknown>;
+          reply.catch(() => Object.assign(command, NEVER_AGAIN));
+          return reply;
+        },
       },
     }) as IoredisCluster;
     const watch = (node: IoredisClient): unknown => node.on("close", () => ++this.losses);
     client.nodes("all").forEach(watch);
     client.on("+node", watch);
+    client.on("node error", (error: Error) => {
+      if (!isTemporary(error)) this.fault = error;
+    });
+    client.on("refresh", () => (this.fault = undefined));
     // The status may be another one after the end.
     client.on("end", () => (this.isClosed = true));
     client.on("connecting", () => (this.isClosed = false));

@@ -11,6 +11,7 @@ import { sleep } from "./waiting";
 
 export class NodeRedisClusterClient implements ClusterClient {
   losses = 0;
+  readonly fault = undefined; // connect() reports it
   readonly silence: number;
   #isRestoring = false;
 

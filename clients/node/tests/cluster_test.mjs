@@ -309,6 +309,17 @@ testEach("a free lock is cancelled at any time of a fail-over", async (lock) => 
   await assertNothingLeft(...tried);
 });
 
+testEach("a request that has timed out is not sent again", async (lock) => {
+  const [a] = keys();
+  const kept = await lock(`{${a}}:kept`); // so the channel has a subscriber
+  await tell("pause", partitionOf(a));
+  await (await lock(a)).release(); // once another node leads
+  await sleep(4000); // the stopped node leaves the table, so its connection is closed
+  await tell("repair");
+  await assertNothingLeft(a);
+  assert.equal(await kept.release(), true);
+}, { readTimeout: 300, clients: [IOREDIS] });
+
 testEach("a client that is closed while a lock is waited for", async (lock, client) => {
   const [a] = keys();
   await ask("LOCK", a, "other");
@@ -323,6 +334,14 @@ test("a client of ioredis that is not connected yet", async () => {
   const begin = performance.now();
   await createLock(client).using(keys()[0], { wait: 10_000 }, () => {});
   assert.ok(performance.now() - begin < 5000);
+  client.disconnect();
+});
+
+test("a client of ioredis that may not log in", async () => {
+  const client = new Cluster(ports.map((port) => ({ host: "127.0.0.1", port })),
+    { redisOptions: { username: "nobody", password: "wrong" } });
+  client.on("error", () => {});
+  await assert.rejects(createLock(client)(keys()[0]), /WRONGPASS|too many log-ins/);
   client.disconnect();
 });
 
