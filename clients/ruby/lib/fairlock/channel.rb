@@ -40,7 +40,11 @@ module Fairlock
     def close
       return if Process.pid != @process
 
-      @gate.synchronize { @subscriptions.values }.each(&:close)
+      open_ones = @gate.synchronize do
+        @is_closed = true
+        @subscriptions.values
+      end
+      open_ones.each(&:close)
       @connections.close
     end
 
@@ -95,6 +99,8 @@ module Fairlock
       @connections.doubt if after_failure
       @connections.leader(@name) # Asks the fleet, if that is necessary, before others must wait.
       @gate.synchronize do
+        next if @is_closed
+
         subscription.names.each { |name| sort_out_name(name, subscription) }
         retire(subscription) if subscription.names.empty?
       end
@@ -134,8 +140,8 @@ module Fairlock
       leader = @listeners.key?(name) ? @connections.leader(name) : nil
       return if subscription.connections.equal?(leader)
 
-      subscription.drop(name)
       want(name, leader) if leader
+      subscription.drop(name)
     end
 
     def retire(subscription)

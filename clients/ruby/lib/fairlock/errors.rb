@@ -28,7 +28,7 @@ module Fairlock
   # The server belongs to a fleet of several partitions, which needs a client for clusters.
   class NeedsCluster < Error
     def initialize(reply)
-      super("the fleet has several partitions: use a client for clusters, such as " \
+      super("another node serves the key: use a client for clusters, such as " \
             "Redis.new(cluster: [...]), got #{reply}")
     end
   end

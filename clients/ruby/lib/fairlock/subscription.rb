@@ -12,7 +12,9 @@ module Fairlock
     # A connection that receives nothing for the read time-out sends itself a message, and is opened
     # again if nothing arrives for this many times as long.
     SILENCES = 3
-    private_constant :SUBSCRIBE_SECONDS, :SILENCES
+    # `state`: :wanted, :sent or :confirmed. `change` is signalled when it is confirmed or fails.
+    Name = Struct.new(:state, :change)
+    private_constant :SUBSCRIBE_SECONDS, :SILENCES, :Name
 
     # The connections to the server.
     attr_reader :connections
@@ -21,12 +23,11 @@ module Fairlock
     def initialize(connections, channel, name)
       @connections = connections
       @channel = channel
-      # {name: :wanted, :sent or :confirmed}
-      @names = { name => :wanted }
+      @names = {}
       @mutex = Mutex.new
-      @change = ConditionVariable.new
       @failures = 0
       @silence = connections.read_timeout
+      want(name)
       @threads = [Thread.new { read }, Thread.new { pulse }]
     end
 
@@ -34,14 +35,22 @@ module Fairlock
 
     def want(name)
       @mutex.synchronize do
-        @names[name] ||= :wanted
+        @names[name] ||= Name.new(:wanted, ConditionVariable.new)
         send_wanted
       end
     end
 
-    # Does not wait for the reply.
+    # Does not wait for the reply. The reader notices if the connection is lost.
     def drop(name)
-      @mutex.synchronize { @sender&.call(:unsubscribe, name) if @names.delete(name) }
+      @mutex.synchronize do
+        dropped = @names.delete(name)
+        next if dropped.nil?
+
+        dropped.change.broadcast
+        @sender&.call(:unsubscribe, name)
+      end
+    rescue *Failures::ALL
+      nil
     end
 
     # Waits until a name is subscribed to; raises the error of a connection that fails meanwhile.
@@ -50,14 +59,14 @@ module Fairlock
       limit = Fairlock.now + SUBSCRIBE_SECONDS
       @mutex.synchronize do
         failures = @failures
-        until @names[name] == :confirmed
+        until (awaited = @names[name])&.state == :confirmed
           end_at = @failure ? [give_up_at, limit].compact.min : limit
           left = end_at - Fairlock.now
           raise @failure if @failures > failures || (@failure && left <= 0)
           raise ::Redis::TimeoutError, "SUBSCRIBE: no reply" if left <= 0
-          raise ::Redis::ConnectionError, "another server leads now" unless @names.key?(name)
+          raise ::Redis::ConnectionError, "another server leads now" if awaited.nil?
 
-          @change.wait(@mutex, left)
+          awaited.change.wait(@mutex, left)
         end
       end
     end
@@ -84,7 +93,7 @@ module Fairlock
 
     def subscribe
       redis = @connections.open
-      names = @mutex.synchronize { @names.each_key { |name| @names[name] = :sent }.keys }
+      names = @mutex.synchronize { @names.each_value { |name| name.state = :sent }.keys }
       sender = sender_of(redis)
       redis.subscribe_with_timeout(@silence * SILENCES, *names) do |on|
         on.subscribe do |name, _|
@@ -114,9 +123,10 @@ module Fairlock
       @mutex.synchronize do
         @sender = sender
         @failure = nil
-        @names[name] = :confirmed if @names.key?(name)
+        confirmed = @names[name]
+        confirmed ? confirmed.state = :confirmed : sender.call(:unsubscribe, name)
+        confirmed&.change&.broadcast
         send_wanted
-        @change.broadcast
       end
     end
 
@@ -124,20 +134,22 @@ module Fairlock
     def send_wanted
       return if @sender.nil?
 
-      wanted = @names.select { |_, state| state == :wanted }.keys
+      wanted = @names.select { |_, name| name.state == :wanted }
       return if wanted.empty?
 
-      Thread.handle_interrupt(Object => :never) { @sender.call(:subscribe, *wanted) }
-      wanted.each { |name| @names[name] = :sent }
+      Thread.handle_interrupt(Object => :never) { @sender.call(:subscribe, *wanted.keys) }
+      wanted.each_value { |name| name.state = :sent }
     end
 
     def failed(error)
       Fairlock.logger&.warn("fairlock: the channel subscribes again: #{error.message}")
       @mutex.synchronize do
-        @names.transform_values! { :wanted }
         @failure = error
         @failures += 1
-        @change.broadcast
+        @names.each_value do |name|
+          name.state = :wanted
+          name.change.broadcast
+        end
       end
     end
 
