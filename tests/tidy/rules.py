@@ -93,7 +93,7 @@ LARGE_CLASSES = {
     "HoldState": (16, 11, "what is known about a hold, and what may change it"),
     "HttpConnection": (12, 17, "the request that is read and the answer that is written"),
     "Journal": (15, 31, "the batch being filled, the one being written, the snapshot and the log"),
-    "Link": (4, 18, "connects, logs in, asks and reconnects: one state after another"),
+    "Link": (12, 13, "connects, asks, listens and reconnects: one state after another"),
     "ServerList": (14, 10, "the listed servers, a redirect, and the round that tries them"),
     "Standby": (12, 14, "one thread that waits, and what others tell it and ask it meanwhile"),
     "StateLog": (14, 24, "the order of a turn: what is decided, handed over, complete, told"),

@@ -23,7 +23,6 @@ using namespace std::chrono_literals;
 // message was lost.
 constexpr Duration kGrace = 5s;
 constexpr Duration kReleaseTime = 5s;
-constexpr Duration kForever = 24h;
 // A cancelled wait ends as soon as the server confirms that nothing is left of it, but no later
 // than this. The client then goes on with the release.
 constexpr Duration kCancelTime = 500ms;
@@ -72,8 +71,8 @@ Duration Core::Patience::Limit() const { return end ? Until(*end) + kGrace : kFo
 Core::Core(Settings settings)
     : work_(asio::make_work_guard(io_)),
       process_(getpid()),
-      link_(io_, std::move(settings), "fairlock:" + MakeOwner(),
-            [this](const Message& message) { Deliver(message); }),
+      servers_(MakeServers(io_, std::move(settings), MakeOwner(),
+                           [this](const Message& message) { Deliver(message); })),
       thread_([this] { io_.run(); }) {}
 
 void Core::Stop() {
@@ -198,6 +197,10 @@ awaitable<Core::Grant> Core::AskUntilDecided(const Terms& terms, Patience patien
   }
 }
 
+awaitable<Answer> Core::Ask(const Terms& terms, Command command, Duration limit) {
+  return servers_->Ask(terms.keys.front(), std::move(command), limit);
+}
+
 awaitable<void> Core::Pause(WaitingPtr waiting, Duration time) {
   if (waiting->is_cancelled) co_return;
   waiting->wake.expires_after(time);
@@ -207,16 +210,17 @@ awaitable<void> Core::Pause(WaitingPtr waiting, Duration time) {
 awaitable<Core::Grant> Core::AskOnce(const Terms& terms, Patience patience, bool waits,
                                      WaitingPtr waiting) {
   // With NOTIFY, the server would let a request without WAIT wait.
-  const auto command = terms.Lock(patience.Left(), waits ? link_.channel() : "");
+  const auto command =
+      terms.Lock(patience.Left(), waits ? servers_->Channel(terms.keys.front()) : "");
   // An attempt to connect ends by itself. Even a request that does not wait is allowed one.
-  co_await link_.AwaitConnection(kForever);
+  co_await servers_->AwaitConnection(terms.keys.front(), kForever);
   if (!IsFollowing(terms, waiting->listener)) {
     throw WaitEnded("superseded: a newer request of the same owner ended this wait");
   }
   waiting->has_asked = true;
   // A message about an earlier request must not be taken for the answer to this one.
   waiting->messages.clear();
-  const auto answer = co_await link_.Ask(command, kForever);
+  const auto answer = co_await Ask(terms, command, kForever);
   if (waiting->is_cancelled) std::rethrow_exception(Cancelled());
   auto explanation = ParseExplanation(answer.reply);
   if (explanation.status == "queued" && waits) {
@@ -259,7 +263,7 @@ awaitable<bool> Core::IsEarlier(const Terms& terms, Patience patience, const Mes
   const bool is_doubtful =
       message.event == "cancelled" || (message.event == "timeout" && !is_on_time);
   if (!terms.is_named || !is_doubtful) co_return false;
-  const auto answer = co_await link_.Ask(terms.Position(), kForever);
+  const auto answer = co_await Ask(terms, terms.Position(), kForever);
   co_return answer.reply.kind != Value::Kind::kNil;  // it still waits
 }
 
@@ -267,7 +271,7 @@ awaitable<Core::Grant> Core::Confirm(const Terms& terms, std::int64_t token, Tim
                                      bool always) {
   const auto lease = terms.options.lease;
   if (always || BootClock::now() - sent_at > lease / kLatePart) {
-    const auto answer = co_await link_.Ask(terms.Renew(token, lease), kForever);
+    const auto answer = co_await Ask(terms, terms.Renew(token, lease), kForever);
     if (answer.reply.integer != 1) {
       throw Temporary("the lease ended before its grant was confirmed");
     }
@@ -279,7 +283,7 @@ awaitable<Core::Grant> Core::Confirm(const Terms& terms, std::int64_t token, Tim
 
 // Asks once more, without waiting: the message about a time-out names no holders.
 awaitable<Core::Grant> Core::AskWhy(const Terms& terms) {
-  const auto answer = co_await link_.Ask(terms.Lock(0ms, ""), kForever);
+  const auto answer = co_await Ask(terms, terms.Lock(0ms, ""), kForever);
   auto explanation = ParseExplanation(answer.reply);
   if (explanation.token) co_return co_await Confirm(terms, *explanation.token, answer.sent_at);
   explanation.status = "timeout";
@@ -308,7 +312,7 @@ awaitable<bool> Core::Abandon(Terms terms, ListenerPtr listener, bool is_last_tr
   Pauses pauses;
   while (IsFollowing(terms, listener)) {
     try {
-      co_await link_.Ask(terms.Unlock(), kReleaseTime);
+      co_await Ask(terms, terms.Unlock(), kReleaseTime);
       break;
     } catch (const ConnectionFailed&) {
       if (BootClock::now() >= give_up_at) break;
@@ -340,7 +344,7 @@ awaitable<void> Core::AskRenewal(StatePtr state, Duration lease) {
   const auto command = state->terms.Renew(state->token, lease);
   const auto limit = Until(state->Deadline());
   if (state->Renewing(lease, BootClock::now())) state->EndPause();
-  const auto answer = co_await link_.Ask(command, limit);
+  const auto answer = co_await Ask(state->terms, command, limit);
   if (answer.reply.integer == 1) {
     state->Renewed(lease, answer.sent_at);
   } else {
@@ -400,7 +404,8 @@ awaitable<bool> Core::ReleaseNow(StatePtr state) {
   Pauses pauses;
   while (true) {
     try {
-      const auto answer = co_await link_.Ask(state->terms.Unlock(state->token), kReleaseTime);
+      const auto answer =
+          co_await Ask(state->terms, state->terms.Unlock(state->token), kReleaseTime);
       const auto count = static_cast<std::int64_t>(state->terms.keys.size());
       // The first of two requests may have been executed although its reply was lost.
       co_return was_held && (is_repeated || answer.reply.integer == count);
@@ -429,7 +434,7 @@ awaitable<std::int64_t> Core::TransferNow(StatePtr state, std::string new_owner)
   std::optional<std::int64_t> token;
   std::exception_ptr error;
   try {
-    const auto answer = co_await link_.Ask(command, Until(state->Deadline()));
+    const auto answer = co_await Ask(state->terms, command, Until(state->Deadline()));
     token = answer.reply.Integer();
   } catch (const Error&) {
     error = std::current_exception();
@@ -448,17 +453,18 @@ awaitable<std::int64_t> Core::TransferNow(StatePtr state, std::string new_owner)
 void Core::Follow(const Terms& terms, const ListenerPtr& listener) {
   for (const auto& key : terms.keys) {
     const auto earlier = std::exchange(listeners_[{key, terms.owner}], listener);
+    if (!earlier) servers_->Listen(key);
     if (earlier) (*earlier)({"superseded", key, terms.owner, std::nullopt, {}});
   }
-  link_.SetListening(true);
 }
 
 void Core::Unfollow(const Terms& terms, const ListenerPtr& listener) {
   for (const auto& key : terms.keys) {
     const auto found = listeners_.find({key, terms.owner});
-    if (found != listeners_.end() && found->second == listener) listeners_.erase(found);
+    if (found == listeners_.end() || found->second != listener) continue;
+    listeners_.erase(found);
+    servers_->Unlisten(key);
   }
-  link_.SetListening(!listeners_.empty());
 }
 
 bool Core::IsFollowing(const Terms& terms, const ListenerPtr& listener) const {
@@ -471,7 +477,9 @@ bool Core::IsFollowing(const Terms& terms, const ListenerPtr& listener) const {
 void Core::Deliver(const Message& message) {
   if (message.event == "subscribed") {  // what was published in between is lost
     const auto listeners = listeners_;
-    for (const auto& [name, listener] : listeners) (*listener)(message);
+    for (const auto& [name, listener] : listeners) {
+      if (message.slots.Contains(SlotOf(name.first))) (*listener)(message);
+    }
     return;
   }
   const auto found = listeners_.find({message.key, message.owner});

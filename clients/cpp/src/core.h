@@ -1,4 +1,4 @@
-// The part of a client that outlives moves: its thread, its connection, its holds and waits.
+// The part of a client that outlives moves: its thread, its connections, its holds and waits.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "link.h"
+#include "servers.h"
 #include "terms.h"
 
 namespace fairlock::client {
@@ -63,7 +64,6 @@ class HoldState {
 };
 
 // Receives the messages about one key and owner, for a wait or for the hold that the wait became.
-using Listener = std::function<void(const Message&)>;
 using ListenerPtr = std::shared_ptr<const Listener>;
 
 // An acquisition. Loop-confined.
@@ -126,6 +126,7 @@ class Core : public std::enable_shared_from_this<Core> {
   Flow<void> Leave(const Terms& terms, WaitingPtr waiting, bool is_last_try);
   Flow<bool> Abandon(Terms terms, ListenerPtr listener, bool is_last_try);
   Flow<void> Pause(WaitingPtr waiting, Duration time);
+  Flow<Answer> Ask(const Terms& terms, Command command, Duration limit);
 
   Flow<bool> RenewOnce(StatePtr state, std::optional<Duration> lease);
   Flow<bool> ReleaseNow(StatePtr state);
@@ -150,7 +151,7 @@ class Core : public std::enable_shared_from_this<Core> {
   int operations_ = 0;
   bool is_stopping_ = false;
   const int process_;
-  Link link_;
+  std::unique_ptr<Servers> servers_;
   std::thread thread_;
 };
 

@@ -4,10 +4,11 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <optional>
 #include <random>
-#include <string_view>
+#include <utility>
+
+#include "failures.h"
 
 namespace fairlock::client {
 
@@ -18,40 +19,6 @@ namespace {
 
 constexpr auto kNever = asio::steady_timer::duration::max();
 constexpr Duration kPauseMax{1000};
-constexpr auto kPort = "3247";
-constexpr auto kSentinelPort = "3249";
-
-bool StartsWith(const std::string& text, std::string_view word) { return text.rfind(word, 0) == 0; }
-
-bool IsAny(const std::string& text, std::initializer_list<std::string_view> words) {
-  for (const auto word : words) {
-    if (StartsWith(text, word)) return true;
-  }
-  return false;
-}
-
-bool IsTemporary(const std::string& text) {
-  // A channel has no subscriber for a moment while its connection is re-established.
-  return IsAny(text, {"CLUSTERDOWN", "LOADING", "NOQUORUM", "TRYAGAIN", "READONLY", "MOVED"}) ||
-         text.find("has no subscriber") != std::string::npos;
-}
-
-bool IsUnknown(const std::string& text) {
-  return text.find("unknown command") != std::string::npos || StartsWith(text, "NOPROTO");
-}
-
-std::exception_ptr Failure(const std::string& what, const boost::system::system_error& failure) {
-  // Streams are closed, which aborts what they do, when their time is over.
-  const auto& code = failure.code();
-  const auto why =
-      code == asio::error::operation_aborted ? "there was no reply in time" : code.message();
-  return std::make_exception_ptr(Temporary(what + ": " + why));
-}
-
-void ThrowIfCancelled(asio::cancellation_state state) {
-  if (state.cancelled() == asio::cancellation_type::none) return;
-  throw boost::system::system_error(asio::error::operation_aborted);
-}
 
 }  // namespace
 
@@ -73,42 +40,34 @@ struct Link::Request {
   explicit Request(asio::io_context& io) : done(io) {}
 
   asio::steady_timer done;
+  bool is_about_channel = false;  // nobody waits for the reply
   std::optional<Value> reply;
   std::exception_ptr error;
 };
 
-Link::Link(asio::io_context& io, Settings settings, std::string channel, Listener listener)
+Link::Link(asio::io_context& io, Dialer& dialer, std::unique_ptr<Finder> finder, Listener listener)
     : io_(io),
-      settings_(std::move(settings)),
-      channel_(std::move(channel)),
+      dialer_(dialer),
+      finder_(std::move(finder)),
       listener_(std::move(listener)),
-      tls_(MakeTls(settings_)),
-      resolver_(io),
+      connection_(io),
       demand_(io) {
-  if (Places().empty()) throw Refused("a client needs at least one address");
-  for (const auto& place : Places()) ParseAddress(place, {});
   demand_.expires_after(kNever);
   asio::co_spawn(io_, Run(), asio::detached);
 }
 
-const std::vector<std::string>& Link::Places() const {
-  return settings_.sentinels.empty() ? settings_.addresses : settings_.sentinels;
-}
-
 awaitable<Answer> Link::Ask(Command command, Duration limit) {
-  if (!is_ready_) co_await AwaitConnection(limit);
-  auto request = std::make_shared<Request>(io_);
-  requests_.push_back(request);
+  if (!connection_.is_ready()) co_await AwaitConnection(limit);
+  const auto reply_timeout = dialer_.settings().reply_timeout;
   const auto sent_at = BootClock::now();
-  AppendRequest(command, out_);
-  if (!std::exchange(is_writing_, true)) asio::co_spawn(io_, Flush(stream_), asio::detached);
-  request->done.expires_after(std::min(limit, settings_.reply_timeout));
+  const auto request = Send(command);
+  request->done.expires_after(std::min(limit, reply_timeout));
   co_await request->done.async_wait(kQuietly);
   if (!request->reply && !request->error) {
-    ThrowIfCancelled(co_await asio::this_coro::cancellation_state);
+    co_await ThrowIfCancelled();
     request->error = std::make_exception_ptr(Temporary("the server did not reply in time"));
     // A shorter limit is the caller's: the connection, which others share, may be in order.
-    if (limit >= settings_.reply_timeout) Drop(request->error);
+    if (limit >= reply_timeout) Drop(request->error);
   }
   if (request->error) std::rethrow_exception(request->error);
   if (request->reply->kind == Value::Kind::kError) Throw(request->reply->text);
@@ -117,16 +76,33 @@ awaitable<Answer> Link::Ask(Command command, Duration limit) {
 }
 
 void Link::Throw(const std::string& text) {
-  if (IsTemporary(text)) {
-    const auto error = std::make_exception_ptr(Temporary(text));
-    // Another address may serve, or a Sentinel may name another leader.
-    if (Places().size() > 1 || !settings_.sentinels.empty()) Drop(error);
-    std::rethrow_exception(error);
+  finder_->Check(text);
+  try {
+    ThrowFailure(text);
+  } catch (const Temporary& failure) {
+    if (finder_->MayMove(failure)) Drop(std::make_exception_ptr(Temporary(text)));
+    throw;
   }
-  if (StartsWith(text, "DEADLOCK ")) throw Deadlock(text.substr(9));
-  if (IsAny(text, {"SUPERSEDED", "CANCELLED", "UNBLOCKED"})) throw WaitEnded(text);
-  if (IsUnknown(text)) throw NotFairlock("the server is not fairlock, it may be Redis: " + text);
-  throw Refused(text);
+}
+
+Link::RequestPtr Link::Send(const Command& command) {
+  auto request = std::make_shared<Request>(io_);
+  requests_.push_back(request);
+  AppendRequest(command, out_);
+  if (!std::exchange(is_writing_, true)) asio::co_spawn(io_, Flush(stream_), asio::detached);
+  return request;
+}
+
+void Link::SendAboutChannel(const char* name, const std::string& channel) {
+  if (connection_.is_ready()) Send({name, channel})->is_about_channel = true;
+}
+
+void Link::Subscribe(const std::string& channel) {
+  if (channels_.insert(channel).second) SendAboutChannel("SUBSCRIBE", channel);
+}
+
+void Link::Unsubscribe(const std::string& channel) {
+  if (channels_.erase(channel) != 0) SendAboutChannel("UNSUBSCRIBE", channel);
 }
 
 void Link::SetListening(bool is_listening) {
@@ -135,28 +111,16 @@ void Link::SetListening(bool is_listening) {
 }
 
 awaitable<void> Link::AwaitDemand() {
-  while (arrivals_.empty() && !is_listening_) {
+  while (!connection_.is_awaited() && !is_listening_) {
     demand_.expires_after(kNever);
     co_await demand_.async_wait(kQuietly);
   }
 }
 
 awaitable<void> Link::AwaitConnection(Duration limit) {
-  if (is_ready_) co_return;
-  const auto arrival = std::make_shared<asio::steady_timer>(io_, limit);
-  arrivals_.push_back(arrival);
+  if (connection_.is_ready()) co_return;
   demand_.cancel();
-  const auto [error] = co_await arrival->async_wait(kQuietly);
-  std::erase(arrivals_, arrival);
-  ThrowIfCancelled(co_await asio::this_coro::cancellation_state);
-  if (!error) throw Temporary("no server was reached in time");
-  if (!is_ready_) std::rethrow_exception(failure_);
-}
-
-void Link::EndAttempt(std::exception_ptr error) {
-  failure_ = std::move(error);
-  is_ready_ = failure_ == nullptr;
-  for (const auto& arrival : std::exchange(arrivals_, {})) arrival->cancel();
+  co_await connection_.Await(limit);
 }
 
 awaitable<void> Link::Run() {
@@ -168,14 +132,13 @@ awaitable<void> Link::Run() {
     const auto begun_at = BootClock::now();
     try {
       stream = co_await Connect();
-      Begin(stream);
       co_await Receive(stream);
     } catch (const boost::system::system_error& failure) {
-      error = Failure("the connection was lost", failure);
+      error = std::make_exception_ptr(Failure("the connection was lost", failure));
     } catch (const Error&) {
       error = std::current_exception();
     }
-    if (stream == nullptr) EndAttempt(error);
+    if (stream == nullptr) connection_.Set(error);
     if (stream != nullptr && stream == stream_) Drop(error);
     // A node that accepts connections but does not serve is not asked more and more often.
     if (stream != nullptr && BootClock::now() - begun_at > kPauseMax) pauses = {};
@@ -184,88 +147,45 @@ awaitable<void> Link::Run() {
   }
 }
 
-// One attempt: tries each address once. An error that will not pass, such as a wrong password, is
-// reported rather than that another address cannot be reached.
-awaitable<Link::StreamPtr> Link::Connect() {
-  std::exception_ptr error;
-  for (std::size_t i = 0; i < Places().size(); ++i) {
-    const auto place = Places()[place_];
-    place_ = (place_ + 1) % Places().size();
-    const auto stream = std::make_shared<Stream>(io_, settings_.tls ? &tls_ : nullptr);
+// One attempt.
+awaitable<StreamPtr> Link::Connect() {
+  Failures failures;
+  for (std::size_t i = 0; i < finder_->Tries(); ++i) {
     try {
-      co_await ConnectTo(stream, place);
-      co_return stream;
-    } catch (const boost::system::system_error& failure) {
-      if (!error) error = Failure(place, failure);
-    } catch (const ConnectionFailed&) {
-      if (!error) error = std::current_exception();
+      const auto address = co_await finder_->Next();
+      const Command first = FirstRequest();
+      const auto opened = co_await dialer_.Open(address, Dialer::Peer::kServer, first);
+      Begin(opened.stream, first);
+      co_return opened.stream;
     } catch (const Error&) {
-      error = std::current_exception();
+      failures.AddCurrent();
     }
-    stream->Close();
   }
-  std::rethrow_exception(error);
+  std::rethrow_exception(failures.reported());
 }
 
-awaitable<void> Link::ConnectTo(StreamPtr stream, std::string place) {
-  Address address = ParseAddress(place, kPort);
-  if (!settings_.sentinels.empty()) address = co_await AskSentinel(place);
-  const auto limit = CloseLater(stream);
-  co_await stream->Connect(address, resolver_, settings_.reply_timeout);
-  co_await LogIn(stream, settings_.user, settings_.password);
-  const Command subscribe{"SUBSCRIBE", channel_};
-  co_await Exchange(stream, subscribe);
+// Subscribes to a channel before the connection is used: a user without permission for it, or a
+// node that does not serve, is noticed as a failure to connect.
+Command Link::FirstRequest() const {
+  if (channels_.empty()) return {};
+  return {"SUBSCRIBE", *channels_.begin()};
 }
 
-// Closes the stream when the time for an attempt is over, unless the timer ends before.
-std::unique_ptr<asio::steady_timer> Link::CloseLater(const StreamPtr& stream) {
-  auto limit = std::make_unique<asio::steady_timer>(io_, settings_.reply_timeout);
-  limit->async_wait([stream](boost::system::error_code error) {
-    if (!error) stream->Close();
-  });
-  return limit;
-}
-
-// Returns the address of the node that leads.
-awaitable<Address> Link::AskSentinel(std::string place) {
-  const auto stream = std::make_shared<Stream>(io_, nullptr);
-  const auto limit = CloseLater(stream);
-  co_await stream->Connect(ParseAddress(place, kSentinelPort), resolver_, settings_.reply_timeout);
-  if (!settings_.sentinel_password.empty()) {
-    co_await LogIn(stream, settings_.sentinel_user, settings_.sentinel_password);
-  }
-  const Command question{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", settings_.service};
-  const auto reply = co_await Exchange(stream, question);
-  stream->Close();
-  if (reply.items.size() != 2) {
-    throw Temporary(place + ": no node leads " + settings_.service + " at the moment");
-  }
-  Address leader{reply.items[0].text, reply.items[1].text};
-  co_return leader;
-}
-
-awaitable<void> Link::LogIn(StreamPtr stream, std::string user, std::string password) {
-  Command hello{"HELLO", "3"};
-  if (!password.empty()) hello.insert(hello.end(), {"AUTH", user, password});
-  co_await Exchange(stream, hello);
-}
-
-awaitable<Value> Link::Exchange(StreamPtr stream, Command command) {
-  std::string bytes;
-  AppendRequest(command, bytes);
-  co_await stream->Write(std::move(bytes));
-  auto reply = co_await stream->Read();
-  if (reply.kind == Value::Kind::kError) Throw(reply.text);
-  co_return reply;
-}
-
-void Link::Begin(const StreamPtr& stream) {
+void Link::Begin(const StreamPtr& stream, const Command& first) {
   stream_ = stream;
   out_.clear();
   is_writing_ = false;
   heard_at_ = BootClock::now();
-  EndAttempt(nullptr);
-  listener_(Message{"subscribed", {}, {}, {}, {}});
+  connection_.Set(nullptr);
+  // While the connection was made, channels may have come and gone.
+  const std::string subscribed = first.empty() ? "" : first.back();
+  for (const auto& channel : channels_) {
+    if (channel != subscribed) SendAboutChannel("SUBSCRIBE", channel);
+  }
+  if (!first.empty() && !channels_.contains(subscribed)) {
+    SendAboutChannel("UNSUBSCRIBE", subscribed);
+  }
+  listener_(Message{.event = "subscribed", .key = {}, .owner = {}, .token = {}, .reason = {}});
   asio::co_spawn(io_, KeepAlive(stream), asio::detached);
 }
 
@@ -277,17 +197,20 @@ awaitable<void> Link::Receive(StreamPtr stream) {
   throw Temporary("the connection was given up");
 }
 
+// A message, or a reply. That to SUBSCRIBE or UNSUBSCRIBE is a push too, unless it is an error.
 void Link::Take(Value value) {
   heard_at_ = BootClock::now();
-  if (value.kind == Value::Kind::kPush) {
-    if (value.items.size() == 3 && value.items[0].text == "message") {
-      listener_(ParseMessage(value.items[2].text));
-    }
+  if (value.kind == Value::Kind::kPush && value.items.size() == 3) {
+    const auto& what = value.items[0].text;
+    if (what == "message") return listener_(ParseMessage(value.items[2].text));
+    if (what != "subscribe" && what != "unsubscribe") return;
+  } else if (value.kind == Value::Kind::kPush) {
     return;
   }
   if (requests_.empty()) throw Temporary("the server sent a reply without a request");
   const auto request = requests_.front();
   requests_.pop_front();
+  if (request->is_about_channel && value.kind == Value::Kind::kError) ThrowFailure(value.text);
   request->reply = std::move(value);
   request->done.cancel();
 }
@@ -300,7 +223,7 @@ void Link::Drop(std::exception_ptr error) {
     request->error = error;
     request->done.cancel();
   }
-  EndAttempt(std::move(error));
+  connection_.Set(std::move(error));
 }
 
 awaitable<void> Link::Flush(StreamPtr stream) {
@@ -319,14 +242,15 @@ awaitable<void> Link::Flush(StreamPtr stream) {
 }
 
 awaitable<void> Link::KeepAlive(StreamPtr stream) {
+  const auto reply_timeout = dialer_.settings().reply_timeout;
   const Command ping(1, "PING");
   while (stream == stream_) {
-    asio::steady_timer pause(io_, settings_.reply_timeout);
+    asio::steady_timer pause(io_, reply_timeout);
     co_await pause.async_wait(kQuietly);
-    const bool is_silent = BootClock::now() - heard_at_ >= settings_.reply_timeout;
+    const bool is_silent = BootClock::now() - heard_at_ >= reply_timeout;
     if (stream != stream_ || !is_listening_ || !is_silent) continue;
     try {
-      co_await Ask(ping, settings_.reply_timeout);
+      co_await Ask(ping, reply_timeout);
     } catch (const Error&) {
       continue;  // the connection has been dropped
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fairlock/client/errors.h"
+#include "slots.h"
 
 namespace fairlock::client {
 
@@ -41,6 +42,7 @@ struct Message {
   std::string owner;
   std::optional<std::int64_t> token;
   std::string reason;
+  SlotRange slots{};  // of the keys that are served over that connection
 };
 
 Message ParseMessage(std::string_view json);

@@ -39,6 +39,12 @@ Address ParseAddress(const std::string& text, const std::string& default_port) {
   return {host, has_port ? text.substr(colon + 1) : default_port};
 }
 
+std::string NameOf(const Address& address) {
+  if (address.host.empty()) return address.port;
+  const bool is_ipv6 = address.host.find(':') != std::string::npos;
+  return (is_ipv6 ? "[" + address.host + "]" : address.host) + ":" + address.port;
+}
+
 ssl::context MakeTls(const Settings& settings) {
   ssl::context tls(ssl::context::tls_client);
   if (!settings.tls) return tls;

@@ -19,8 +19,12 @@ namespace fairlock::client {
 struct Address {
   std::string host;
   std::string port;
+
+  bool operator==(const Address&) const = default;
 };
+inline constexpr auto kPort = "3247";
 Address ParseAddress(const std::string& text, const std::string& default_port);
+std::string NameOf(const Address& address);
 
 // The context for the settings. Throws Refused, with the name of a file that cannot be used.
 boost::asio::ssl::context MakeTls(const Settings& settings);

@@ -32,10 +32,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -88,6 +90,24 @@ Settings SettingsOf(const std::string& url) {
     address = address.substr(at + 1);
   }
   settings.addresses = {address};
+  return settings;
+}
+
+std::vector<std::string> Split(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream input(text);
+  for (std::string word; std::getline(input, word, ',');) words.push_back(word);
+  return words;
+}
+
+// As the README of the conformance tests describes the environment.
+Settings SettingsHere() {
+  const auto nodes = Environment("FAIRLOCK_CLUSTER");
+  const auto sentinels = Environment("FAIRLOCK_SENTINELS");
+  auto settings = SettingsOf(Environment("FAIRLOCK_URL", "redis://127.0.0.1:3247"));
+  settings.cluster = !nodes.empty();
+  settings.sentinels = Split(sentinels);
+  if (settings.cluster) settings.addresses = Split(nodes);
   return settings;
 }
 
@@ -165,7 +185,7 @@ class Raw {
 
 class Driver {
  public:
-  Driver() : settings_(SettingsOf(Environment("FAIRLOCK_URL"))), client_(settings_) {}
+  Driver() : settings_(SettingsHere()), client_(settings_) {}
 
   void Run() {
     asio::co_spawn(io_, ReadRequests(), asio::detached);

@@ -62,6 +62,8 @@ def main():
     for program in ("example", "client_test"):
         run(sys.executable, "-B", OWN_SERVER, "--redis", "--tls", tests / program,
             env=os.environ)
+    run(sys.executable, "-B", OWN_SERVER, sys.executable, "-B", HERE / "with_own_cluster.py",
+        tests / "cluster_test", env=os.environ)
 
 
 main()

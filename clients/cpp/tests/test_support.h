@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <hiredis/hiredis.h>
 #include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -15,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace fairlock::client {
@@ -42,28 +44,29 @@ inline bool Becomes(const std::function<bool()>& condition, Duration within = 20
 // The locks as another client sees them.
 class Outside {
  public:
-  Outside() : context_(redisConnect("127.0.0.1", std::stoi(Environment("FAIRLOCK_PORT")))) {}
+  explicit Outside(const std::string& address = Address())
+      : context_(redisConnectWithTimeout(
+            "127.0.0.1", std::stoi(address.substr(address.rfind(':') + 1)), kLimit)) {
+    redisSetTimeout(context_, kLimit);
+  }
   Outside(const Outside&) = delete;
   Outside& operator=(const Outside&) = delete;
   ~Outside() { redisFree(context_); }
 
-  // An integer, or the number of elements, or -1 for nil.
-  long long Ask(const std::vector<std::string>& words) {
+  // An integer, or the number of elements, or -1 for nil; and a text, which may be an error.
+  std::pair<long long, std::string> Get(const std::vector<std::string>& words) {
     auto* reply = Send(words);
     const long long number = reply->type == REDIS_REPLY_INTEGER ? reply->integer
                              : reply->type == REDIS_REPLY_ARRAY
                                  ? static_cast<long long>(reply->elements)
                                  : -1;
-    freeReplyObject(reply);
-    return number;
-  }
-
-  std::string Text(const std::vector<std::string>& words) {
-    auto* reply = Send(words);
     std::string text = reply->str == nullptr ? "" : std::string(reply->str, reply->len);
     freeReplyObject(reply);
-    return text;
+    return {number, text};
   }
+
+  long long Ask(const std::vector<std::string>& words) { return Get(words).first; }
+  std::string Text(const std::vector<std::string>& words) { return Get(words).second; }
 
   // The elements of an array.
   std::vector<std::string> List(const std::vector<std::string>& words) {
@@ -86,6 +89,8 @@ class Outside {
   int Connections() { return Statistic("stats", "total_connections_received:"); }
 
  private:
+  static constexpr timeval kLimit{5, 0};
+
   int Statistic(const std::string& section, const std::string& words) {
     const std::string statistics = Text({"INFO", section});
     const auto found = statistics.find(words);

@@ -29,6 +29,9 @@ struct Settings {
   // HOST:PORT, or /PATH of a Unix socket. If one cannot be reached or does not serve, the next one
   // is tried.
   std::vector<std::string> addresses = {"127.0.0.1:3247"};
+  // The addresses are those of some nodes of a fleet of several partitions. They name the other
+  // nodes, and each request is sent to the leader of its key.
+  bool cluster = false;
   // HOST:PORT of Sentinels. If there are any, they name the server, and `addresses` is not used.
   std::vector<std::string> sentinels{};
   std::string service = "main";  // as the Sentinels know it: the fleet's cluster_name
@@ -144,7 +147,8 @@ class Hold {
   State state_;
 };
 
-// One connection, over which any number of locks wait. It has a thread of its own, which renews
+// One connection, over which any number of locks wait; with `cluster`, one to each leader that it
+// needs. It has a thread of its own, which renews
 // leases whatever the program's threads do.
 //
 // Thread-safe. Its destructor cancels what waits, and finishes releases that have begun.
