@@ -29,14 +29,17 @@ void EndAtOnce(int) {
   std::_Exit(kStatus);
 }
 
-// Raises the limit on open files for `wanted` connections, the TLS handshakes in progress, and the
-// connections of the Sentinel port. Returns how many connections fit.
+// Raises the limit on open files for `wanted` connections, the TLS handshakes in progress, the
+// connections of the Sentinel port, and HTTP requests that are passed on to other nodes. Returns
+// how many connections fit.
 std::size_t MakeRoomForClients(std::size_t wanted, const Config& config) {
   const bool is_https = config.http_port != 0 && config.http_tls == "yes";
   const std::int64_t tls_listeners = (config.tls_port != 0 ? 1 : 0) + (is_https ? 1 : 0);
   const bool is_sentinel = !config.cluster_etcd.empty() && config.sentinel_port != 0;
+  const bool is_http_in_fleet = !config.cluster_etcd.empty() && config.http_port != 0;
   const std::size_t others = static_cast<std::size_t>(tls_listeners * config.tls_max_handshakes) +
-                             (is_sentinel ? SentinelService::kConnectionsMax : 0);
+                             (is_sentinel ? SentinelService::kConnectionsMax : 0) +
+                             (is_http_in_fleet ? net::HttpServer::kForwardsMax : 0);
   // A relayed connection has a socket on each side.
   const bool relays = !config.cluster_etcd.empty() && config.cluster_relay == "yes";
   const std::size_t sockets_each = relays ? 2 : 1;

@@ -69,8 +69,12 @@ async function ask(method, path, body) {
   }
 }
 
+// With a partition, the server passes the request on to the leader of that partition.
+const pathIn = (partition, path) =>
+  (partition === undefined ? path : `partitions/${partition}/${path}`);
+
 // Sends a GET request, without the parameters that are empty.
-export function get(path, parameters = {}) {
+export function get(path, parameters = {}, partition = undefined) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
     if (value !== "" && value !== null && value !== undefined && value !== false) {
@@ -78,10 +82,12 @@ export function get(path, parameters = {}) {
     }
   }
   const text = query.toString();
-  return ask("GET", `/api/v1/${path}${text ? `?${text}` : ""}`);
+  return ask("GET", `/api/v1/${pathIn(partition, path)}${text ? `?${text}` : ""}`);
 }
 
-export function post(path, body) { return ask("POST", `/api/v1/${path}`, body); }
+export function post(path, body, partition = undefined) {
+  return ask("POST", `/api/v1/${pathIn(partition, path)}`, body);
+}
 
 // Encodes the bytes of a field for a path; its text has U+FFFD for bytes that are not UTF-8.
 export function pathOf(row, name) {

@@ -27,7 +27,8 @@ const quotaShare = (fleet, member) =>
   (fleet.quota_bytes > 0 && member.error === null ? member.size_bytes / fleet.quota_bytes : null);
 
 function warningsOf(fleet) {
-  const isAlone = fleet.age_ms !== null && !fleet.nodes.some((node) => node.role === "standby");
+  const peers = fleet.nodes.filter((node) => node.partition === fleet.partition);
+  const isAlone = fleet.age_ms !== null && !peers.some((node) => node.role === "standby");
   return [
     fleet.awaits_acceptance && "etcd was restored from a backup. No node takes over until an " +
       "operator accepts that with CLUSTER ACCEPT-RESTORE.",
@@ -49,7 +50,8 @@ function commitTime(fleet) {
 
 function facts(fleet) {
   const rows = [
-    ["This node", `${fleet.node}, ${fleet.role}`],
+    ["This node", `${fleet.node}, ${fleet.role}${fleet.partitions > 1
+      ? ` of partition ${fleet.partition}` : ""}`],
     ["Leader", fleet.leader === null ? "none" : `${fleet.leader} at ${fleet.leader_address}`],
     ["Leads since", moment(fleet.leader_since)],
     ["Epoch", count(fleet.epoch)],
@@ -66,9 +68,11 @@ function lag(node) {
     : el("span.tag.bad", "does not follow");
 }
 
-const kNodeColumns = [
+const nodeColumns = (fleet) => [
   { name: "Node", isWide: true, line: 1, isBare: true, cell: (row) => el("span.strong", row.name) },
   { name: "Role", line: 1, isBare: true, cell: (row) => row.role },
+  ...(fleet.partitions > 1
+    ? [{ name: "Partition", isNumber: true, cell: (row) => row.partition }] : []),
   { name: "Address", isWide: true, cell: (row) => row.address },
   { name: "Behind", isNumber: true, hint: "Frames of the log that it does not have yet",
     isEmpty: (row) => row.role === "leader", cell: lag },
@@ -104,7 +108,7 @@ export function fleetPanel(fleet) {
     warningsOf(fleet).map((text) => el("p.note.bad", { key: text }, text)),
     facts(fleet),
     fleet.nodes.length
-      ? table("Nodes of the fleet", kNodeColumns, fleet.nodes, (row) => row.name) : null,
+      ? table("Nodes of the fleet", nodeColumns(fleet), fleet.nodes, (row) => row.name) : null,
     fleet.etcd.length
       ? table("Members of etcd", memberColumns(fleet), fleet.etcd, (row) => row.endpoint) : null);
 }

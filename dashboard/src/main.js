@@ -8,6 +8,7 @@ import { button } from "./parts.js";
 import { close, confirm, dialogFrame } from "./dialog.js";
 import { duration } from "./format.js";
 import { fleetHealth } from "./fleet.js";
+import { missingTexts } from "./partitions.js";
 import overview from "./views/overview.js";
 import locks from "./views/locks.js";
 import lock from "./views/lock.js";
@@ -210,7 +211,8 @@ function banner() {
     return el("div.banner.bad", { role: "alert" }, `${state.error} (The data shown is ` +
       `${duration(state.now - state.loadedAt)} old.)`);
   }
-  return null;
+  const missing = missingTexts();
+  return missing.length ? el("div.banner.bad", { role: "alert" }, missing.join(" ")) : null;
 }
 
 new Vue({

@@ -1,5 +1,7 @@
 // The minutes of one label for charts, in order and without gaps.
 import { get } from "./api.js";
+import { addedUp, clockMinute } from "./merge.js";
+import { askEach, isSpread } from "./partitions.js";
 
 const kMinuteMs = 60000;
 const kEveryMs = 15000;
@@ -26,14 +28,22 @@ function withoutGaps(rows, minutes) {
   return { at, rows: filled, spans };
 }
 
+// Those of several partitions are put into the minutes of the clock and added up.
+async function ask(label, minutes, query) {
+  const answers = await askEach(query, (partition) =>
+    get(`statistics?by_minute=true&minutes=${minutes}&label=${label}`, {}, partition));
+  const rows = answers.flatMap(({ answer }) => answer.statistics.labels);
+  if (!isSpread(query)) return rows;
+  return addedUp(rows.map((row) => ({ ...row, since: clockMinute(row.since) })), (row) => row.since)
+    .sort((a, b) => a.since - b.since);
+}
+
 // `label` is percent-encoded; empty: locks without a label. Returns {at, rows: row or null, spans}.
-export async function minutesOf(label, minutes) {
-  const question = `${label} ${minutes}`;
+export async function minutesOf(label, minutes, query) {
+  const question = `${label} ${minutes} ${query.partition || ""}`;
   const before = loaded.get(question);
   if (before && Date.now() - before.loadedAt < kEveryMs) return before.minutes;
-  const { statistics } =
-    await get(`statistics?by_minute=true&minutes=${minutes}&label=${label}`);
-  const answer = withoutGaps(statistics.labels, minutes);
+  const answer = withoutGaps(await ask(label, minutes, query), minutes);
   // Drop data that the current view no longer requests.
   for (const [name, { loadedAt }] of loaded) {
     if (Date.now() - loadedAt > 4 * kEveryMs) loaded.delete(name);

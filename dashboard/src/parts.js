@@ -1,7 +1,8 @@
 // Components that several views use.
 import { el } from "./el.js";
 import { pathOf } from "./api.js";
-import { age, kFailed, kLoading, linkTo, state } from "./state.js";
+import { age, changeQuery, kFailed, kLoading, linkTo, state } from "./state.js";
+import { partitionCount } from "./partitions.js";
 import { duration } from "./format.js";
 
 export function heading(title, ...beside) {
@@ -51,7 +52,8 @@ export function actButton(what, text, act, attributes = {}) {
 }
 
 export function keyLink(row, key = "key", db = row.db) {
-  return el("a.key", { href: linkTo("lock", [db, pathOf(row, key)]) }, row[key],
+  const { partition } = row;
+  return el("a.key", { href: linkTo("lock", [db, pathOf(row, key)], { partition }) }, row[key],
     db ? el("span.tag", `db ${db}`) : null);
 }
 
@@ -99,6 +101,23 @@ export function choice(label, options, value, choose) {
     onchange: (event) => choose(event.target.value),
   }, options.map(([key, text]) =>
     el("option", { key, value: key, selected: key === value }, text))));
+}
+
+// Chooses one partition or all of them; null: there are none to choose from.
+export function partitionChoice() {
+  const count = partitionCount();
+  if (!count) return null;
+  const options = [...Array(count).keys()].map((number) => [String(number), String(number)]);
+  // The position in a list is one of the partitions that were chosen before.
+  return choice("Partition", [["", "all"], ...options], state.route.query.partition || "",
+    (partition) => changeQuery({ partition, cursor: "", count: "", before: "", until: "",
+      after: "" }));
+}
+
+// For tables: no column if there are no partitions.
+export function partitionColumns() {
+  if (!partitionCount()) return [];
+  return [{ name: "Partition", isNumber: true, line: 3, cell: (row) => row.partition }];
 }
 
 export function labelOf(row) {

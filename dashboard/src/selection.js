@@ -33,10 +33,11 @@ async function lookAt(rows) {
   const found = [];
   for (let begin = 0; begin < rows.length; begin += kAtOnce) {
     found.push(...await Promise.all(rows.slice(begin, begin + kAtOnce).map((row) =>
-      get(`locks/${row.db}/${pathOf(row, "key")}`).then((lock) => ({ lock, row }), (error) => {
-        if (!(error instanceof Refusal) || error.status === 0) throw error;
-        return { error, row };
-      }))));
+      get(`locks/${row.db}/${pathOf(row, "key")}`, {}, row.partition).then(
+        (lock) => ({ lock, row }), (error) => {
+          if (!(error instanceof Refusal) || error.status === 0) throw error;
+          return { error, row };
+        }))));
   }
   return found;
 }
@@ -70,11 +71,12 @@ function linesOf(found, held) {
 // Ends holds by the owners that the dry run has shown, so that a later owner keeps its hold.
 async function endHolds(held, reason) {
   const result = { ended: 0, gone: 0, refused: 0, why: "" };
-  for (const { lock } of held) {
+  for (const { lock, row } of held) {
     const body = { ...fieldOf(lock, "key"), db: lock.db, ...(reason ? { reason } : {}) };
     for (const holder of lock.holders) {
       try {
-        const { broken } = await post("break", { ...body, ...fieldOf(holder, "owner") });
+        const { broken } = await post("break", { ...body, ...fieldOf(holder, "owner") },
+          row.partition);
         result.ended += broken;
         result.gone += broken ? 0 : 1;
       } catch (error) {

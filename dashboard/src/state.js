@@ -25,6 +25,8 @@ export const state = Vue.observable({
   lostSince: 0,
   needsAccess: false,
   server: null,
+  // Why the leaders of partitions did not answer the last time, by the partition's number.
+  missing: {},
   // The state of the current view's data: kLoading, kReady or kFailed.
   phase: kLoading,
   error: "",
@@ -60,10 +62,9 @@ async function loadFleet(status) {
   }
 }
 
-async function loadStatus() {
-  const before = state.server;
-  const status = await get("status");
-  const fleet = await loadFleet(status);
+// A status with what happened since the status before it, per second. `before` is such a result of
+// the same server, or null.
+export function withRates(status, before) {
   const at = Date.now();
   const counted = {
     requests: status.stats.total_commands_processed,
@@ -77,7 +78,14 @@ async function loadStatus() {
     const more = isSame ? counted[name] - before.counted[name] : NaN;
     rates[name] = more >= 0 ? (more * 1000) / Math.max(at - before.at, 1) : NaN;
   }
-  state.server = { status, fleet, at, counted, rates };
+  return { status, at, counted, rates };
+}
+
+async function loadStatus() {
+  const before = state.server;
+  const status = await get("status");
+  const fleet = await loadFleet(status);
+  state.server = { ...withRates(status, before), fleet };
 }
 
 // Asks the server what the credentials permit. Drops refused credentials and throws the refusal.
@@ -130,7 +138,10 @@ export async function load(view) {
   const mine = ++loading;
   try {
     await judgeNewAccess();
-    const [, data] = await Promise.all([loadStatus(), view.load(state.route)]);
+    // Only the status says whether there are partitions to ask.
+    const isFirst = state.server === null;
+    if (isFirst) await loadStatus();
+    const [, data] = await Promise.all([isFirst ? null : loadStatus(), view.load(state.route)]);
     if (mine !== loading) return;
     state.lostSince = 0;
     state.needsAccess = false;

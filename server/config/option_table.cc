@@ -61,7 +61,8 @@ constexpr auto kOptions = std::to_array<Option>({
     {"tls_key_file", OptionType::kText, "", 0, 0, false, "tls-key-file", &Config::tls_key_file,
      "The private key of the certificate, in PEM, without a password."},
     {"tls_ca_file", OptionType::kText, "", 0, 0, false, "tls-ca-cert-file", &Config::tls_ca_file,
-     "Certificates, in PEM, of the authorities that sign client certificates."},
+     "Certificates, in PEM, of the authorities that sign client certificates and, in a fleet, "
+     "those of nodes with http_tls. Empty: nodes trust the authorities that the system trusts."},
     {"tls_auth_clients", OptionType::kChoice, "no", 0, 0, false, "", &Config::tls_auth_clients,
      "Whether clients of tls_port must present a certificate. optional: they may, and an invalid "
      "certificate is refused.",

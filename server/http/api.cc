@@ -43,6 +43,30 @@ bool HasPasswords(const command::AccessControl& control) {
   });
 }
 
+// Decides who answers a request for a partition: nullopt if this node leads it.
+std::optional<Outcome> ElsewhereOf(std::uint32_t partition, const command::ServerParts& server) {
+  const command::Fleet* const fleet = server.environment.fleet;
+  if (fleet == nullptr) return Refusal(404, "ERR", "this server is not a node of a fleet");
+  const std::uint32_t partitions = fleet->Report().partitions;
+  const std::string name = "partition " + std::to_string(partition);
+  if (partition >= partitions) {
+    return Refusal(404, "ERR",
+                   "there is no " + name + ": the fleet has " + std::to_string(partitions));
+  }
+  const auto leader = fleet->LeaderOf(partition);
+  if (!leader) {
+    return Refusal(503, "CLUSTERDOWN", "no node leads " + name + "; try again in a moment");
+  }
+  if (leader->is_this_node) return std::nullopt;
+  if (leader->http_port == 0) {
+    return Refusal(503, "CLUSTERDOWN", "the leader of " + name + " has no http_port");
+  }
+  return Elsewhere{.partition = partition,
+                   .host = leader->host,
+                   .port = leader->http_port,
+                   .is_tls = leader->is_https};
+}
+
 // Returns all routes, in the order of their families.
 std::vector<const Route*> AllRoutes() {
   std::vector<const Route*> routes;
@@ -101,6 +125,10 @@ Outcome Api::TakeRoute(const Route& route, const Request& request, const Target&
   }
   const Inputs inputs = Inputs::Read(route, target, request.body);
   if (!inputs.error().empty()) return Refusal(400, "ERR", inputs.error());
+  if (request.partition) {
+    auto elsewhere = ElsewhereOf(*request.partition, commands.server());
+    if (elsewhere) return *std::move(elsewhere);
+  }
   return route.handler(
       {.inputs = inputs, .commands = commands, .figures = figures_, .routes = routes_, .now = now});
 }
@@ -127,13 +155,18 @@ bool Api::DependsOnCaller(const Request& request, CommandCaller& commands) const
   if (!target || !IsFromHere(request, refusal)) return false;
   return std::ranges::any_of(routes_, [&](const Route* route) {
     return route->verb == request.verb && FitsPath(*route, *target) &&
-           AnybodysUser(route->access, commands) == nullptr;
+           AnybodysUser(request, route->access, commands) == nullptr;
   });
 }
 
-const access::User* Api::AnybodysUser(Access access, CommandCaller& commands) const {
+const access::User* Api::AnybodysUser(const Request& request, Access access,
+                                      CommandCaller& commands) const {
   const command::AccessControl& control = commands.server().access;
   if (access == Access::kOpen) return &control.own_user();
+  // Credentials that a node passes on to another one apply at both, even if everybody may read
+  // there: a user with few permissions must not see more through another node.
+  const bool travels = request.partition.has_value() || request.is_forwarded;
+  if (travels && !request.authorization.empty()) return nullptr;
   // If clients must log in or have limited rights, requests without credentials are refused, so
   // that HTTP reveals no more than commands do.
   const access::User* newcomer = control.NewcomersUser();
@@ -145,7 +178,7 @@ const access::User* Api::AnybodysUser(Access access, CommandCaller& commands) co
 const access::User* Api::Admit(const Request& request, Access access, CommandCaller& commands,
                                Answer& refusal) const {
   if (!IsFromHere(request, refusal)) return nullptr;
-  if (const access::User* user = AnybodysUser(access, commands)) return user;
+  if (const access::User* user = AnybodysUser(request, access, commands)) return user;
   if (commands.log_in_error()) {
     refusal = RefusalOfLogIn(*commands.log_in_error());
     return nullptr;

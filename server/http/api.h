@@ -58,7 +58,8 @@ class Api {
   bool IsFromHere(const Request& request, Answer& refusal) const;
   bool IsOurHost(std::string_view host) const;
   // Returns the user for requests without credentials; null if credentials are required.
-  const access::User* AnybodysUser(Access access, CommandCaller& commands) const;
+  const access::User* AnybodysUser(const Request& request, Access access,
+                                   CommandCaller& commands) const;
   bool HasToken(std::string_view authorization) const;
   Outcome TakeRoute(const Route& route, const Request& request, const Target& target,
                     CommandCaller& commands, engine::TimeMs now) const;

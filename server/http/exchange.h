@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,10 @@ struct Request {
   std::string authorization;
   std::string known_tag;  // If-None-Match
   std::string body;
+  // The partition whose leader must answer; nullopt: this node answers. The target does not name
+  // it.
+  std::optional<std::uint32_t> partition = {};
+  bool is_forwarded = false;  // by another node of the fleet
 };
 
 struct Answer {
@@ -28,6 +33,14 @@ struct Answer {
   std::string tag = {};                    // ETag; empty: the answer must not be cached
   std::string_view allowed_verbs = {};     // Allow header of a 405
   std::string_view content_encoding = {};  // static text
+};
+
+// The leader of another partition, which must answer the request in place of this node.
+struct Elsewhere {
+  std::uint32_t partition = 0;
+  std::string host;  // a name or a numeric address
+  std::uint16_t port = 0;
+  bool is_tls = false;
 };
 
 // Every refusal has a JSON body with a stable code and a message that says what is allowed.

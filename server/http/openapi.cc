@@ -214,7 +214,10 @@ std::string Describe(std::span<const Route* const> routes, std::string_view vers
        {{"title", "fairlock"},
         {"version", version},
         {"license", {{"name", "BSD-3-Clause"}, {"identifier", "BSD-3-Clause"}}},
-        {"description", "Inspects and controls a lock server"}}},
+        {"description",
+         "Inspects and controls a lock server. In a fleet of several partitions, "
+         "/api/v1/partitions/N/locks is /api/v1/locks of partition N, and so on for every path "
+         "below /api/v1 but the WebSocket; the server asks the leader of that partition."}}},
       {"servers", array{object{{"url", "/"}}}},
       {"security", array{object{{"token", array()}}, object{{"user", array()}}}},
       {"paths", std::move(paths)},

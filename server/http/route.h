@@ -54,7 +54,7 @@ class Job {
   virtual std::optional<Answer> Step(engine::TimeMs now) = 0;
 };
 
-using Outcome = std::variant<Answer, std::unique_ptr<Job>>;
+using Outcome = std::variant<Answer, std::unique_ptr<Job>, Elsewhere>;
 
 struct RouteCall {
   const Inputs& inputs;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/url/parse.hpp>
 #include <boost/url/url_view.hpp>
+#include <charconv>
 
 namespace fairlock::http {
 
@@ -24,6 +25,19 @@ std::optional<Target> ParseTarget(std::string_view target) {
     result.parameters.emplace_back(parameter.key, parameter.value);
   }
   return result;
+}
+
+std::optional<std::uint32_t> TakePartition(std::string& target) {
+  constexpr std::string_view kBase = "/api/v1/";
+  constexpr std::string_view kPrefix = "/api/v1/partitions/";
+  if (!target.starts_with(kPrefix)) return std::nullopt;
+  std::uint32_t partition = 0;
+  const char* const first = target.data() + kPrefix.size();
+  const char* const end = target.data() + target.size();
+  const auto [stop, error] = std::from_chars(first, end, partition);
+  if (error != std::errc() || stop == end || *stop != '/') return std::nullopt;
+  target.erase(kBase.size(), static_cast<std::size_t>(stop + 1 - target.data()) - kBase.size());
+  return partition;
 }
 
 }  // namespace fairlock::http

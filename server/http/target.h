@@ -1,6 +1,7 @@
 // Parses the target of a request.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,5 +21,8 @@ struct Target {
 
 // Returns nullopt if the text is not a path as defined in RFC 3986.
 std::optional<Target> ParseTarget(std::string_view target);
+
+// If the target begins with "/api/v1/partitions/N/", removes "partitions/N/" from it and returns N.
+std::optional<std::uint32_t> TakePartition(std::string& target);
 
 }  // namespace fairlock::http

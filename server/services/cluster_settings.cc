@@ -140,6 +140,8 @@ ClusterSettings ReadClusterSettings(const Config& config) {
   }
   options.compacts = config.cluster_compaction == "yes";
   settings.sentinel_port = static_cast<std::uint16_t>(config.sentinel_port);
+  settings.http_port = static_cast<std::uint16_t>(config.http_port);
+  settings.is_https = config.http_tls == "yes";
   settings.relays = config.cluster_relay == "yes";
   settings.quota_bytes = static_cast<std::uint64_t>(config.cluster_etcd_quota);
   if (!IsName(options.fleet)) settings.error = WrongName("cluster_name", options.fleet);

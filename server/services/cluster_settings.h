@@ -15,6 +15,8 @@ struct ClusterSettings {
   storage::replicated::ClusterOptions options;
   std::uint64_t quota_bytes = 0;           // the size limit of etcd's database; 0: not checked
   std::uint16_t sentinel_port = 0;         // 0: none
+  std::uint16_t http_port = 0;             // 0: none
+  bool is_https = false;                   // whether http_port is for TLS
   bool relays = false;                     // whether it relays connections while it is a standby
   std::optional<std::uint32_t> partition;  // the partition that this node must serve; none: any
   std::string dialect;                     // the value of cluster_dialect

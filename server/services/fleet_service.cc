@@ -71,6 +71,8 @@ FleetService::FleetService(storage::replicated::ClusterHome& node, ClusterSettin
           .address = settings_.options.address,
           .tls_port = settings_.options.tls_port,
           .sentinel_port = settings_.sentinel_port,
+          .http_port = settings_.http_port,
+          .is_https = settings_.is_https,
           .version = std::string(Version()),
           .machine = settings_.machine,
           .is_in_sync = true,
@@ -232,15 +234,23 @@ std::optional<command::PartitionLeader> FleetService::LeaderOf(std::uint32_t par
     const bool is_this_node = report.role == command::FleetRole::kLeader;
     const std::uint16_t tls_port =
         is_this_node ? settings_.options.tls_port : node_.standby().Seen().tls_port;
-    return command::PartitionLeader{.host = report.leader_host,
-                                    .port = report.leader_port,
-                                    .tls_port = tls_port,
-                                    .is_this_node = is_this_node};
+    const NodeRecord* const record = Find(report.leader);
+    return command::PartitionLeader{
+        .host = report.leader_host,
+        .port = report.leader_port,
+        .tls_port = tls_port,
+        .http_port = record == nullptr ? std::uint16_t{0} : record->http_port,
+        .is_https = record != nullptr && record->is_https,
+        .is_this_node = is_this_node};
   }
   const NodeRecord* const leader = storage::replicated::LeaderOf(view_.nodes, partition);
   if (leader == nullptr) return std::nullopt;
   const HostAndPort at = Split(leader->address);
-  return command::PartitionLeader{.host = at.host, .port = at.port, .tls_port = leader->tls_port};
+  return command::PartitionLeader{.host = at.host,
+                                  .port = at.port,
+                                  .tls_port = leader->tls_port,
+                                  .http_port = leader->http_port,
+                                  .is_https = leader->is_https};
 }
 
 std::string FleetService::StartFailOver(std::string_view to) {

@@ -55,7 +55,8 @@ HttpService::HttpService(net::TurnLoop& loop, const Config& config, Log& log)
       page_(Page()),
       minute_(loop.io_context()),
       api_({}, page_, figures_),
-      connections_(loop, api_, static_cast<std::size_t>(config.http_max_clients)) {}
+      connections_(loop, api_, static_cast<std::size_t>(config.http_max_clients),
+                   config.tls_ca_file) {}
 
 std::string HttpService::Start(const Config& config, net::TlsHandshakes* tls) {
   if (config.http_port == 0) return "";

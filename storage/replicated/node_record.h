@@ -16,6 +16,8 @@ struct NodeRecord {
   std::string address = {};  // host:port at which others reach it
   std::uint16_t tls_port = 0;
   std::uint16_t sentinel_port = 0;
+  std::uint16_t http_port = 0;  // on the host of its address; 0: none
+  bool is_https = false;        // whether http_port is for TLS
   std::string version = {};
   std::string machine = {};  // the name of the machine that it runs on
   std::uint32_t partition = 0;

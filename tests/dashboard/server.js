@@ -36,11 +36,16 @@ export class Server {
   }
 
   // Starts a node of the fleet "main", which listens on the port that it announces.
-  static async startNode(etcd, name) {
+  static async startNode(etcd, name, ...options) {
+    const server = await Server.prepareNode(etcd, name, ...options);
+    await server.run();
+    return server;
+  }
+
+  static async prepareNode(etcd, name, ...options) {
     const server = await Server.prepare();
     server.options = ["--cluster-etcd", etcd.endpoint, "--cluster-node", name,
-      "--cluster-announce", `127.0.0.1:${server.port}`, "--sentinel-port", "0"];
-    await server.run();
+      "--cluster-announce", `127.0.0.1:${server.port}`, "--sentinel-port", "0", ...options];
     return server;
   }
 
@@ -56,12 +61,16 @@ export class Server {
   get origin() { return `http://127.0.0.1:${this.httpPort}`; }
 
   async run() {
+    this.launch();
+    await until("the server is ready", () =>
+      fetch(`${this.origin}/readyz`).then((answer) => answer.ok, () => false));
+  }
+
+  launch() {
     this.process = spawn(process.env.FAIRLOCKD, ["--port", this.port, "--http-port", this.httpPort,
       "--http-token-file", path.join(this.folder, "token"), "--data-dir",
       path.join(this.folder, "data"), "--min-free-disk", "0", "--durability", "async",
       ...this.options], { cwd: this.folder, stdio: "ignore" });
-    await until("the server is ready", () =>
-      fetch(`${this.origin}/readyz`).then((answer) => answer.ok, () => false));
   }
 
   // Does nothing if the process has ended.

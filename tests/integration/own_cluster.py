@@ -14,9 +14,9 @@ class PartitionedFleet(own_fleet.Fleet):
     """Used in a with statement. The nodes choose their partitions by themselves; those of one
     partition are on different machines."""
 
-    def __init__(self, partitions=4, nodes_each=2, members=1, options=()):
+    def __init__(self, partitions=4, nodes_each=2, members=1, options=(), http=False):
         super().__init__(nodes=partitions * nodes_each, members=members, options=options,
-                         starts_nodes=False)
+                         starts_nodes=False, http=http)
         self.partitions = partitions
         self.nodes_each = nodes_each
         for number, node in enumerate(self.nodes):

@@ -91,7 +91,7 @@ LARGE_CLASSES = {
     "Expiry": (12, 12, "a rule that uses many others"),
     "Grants": (12, 12, "a rule that uses many others"),
     "HoldState": (16, 11, "what is known about a hold, and what may change it"),
-    "HttpConnection": (12, 17, "the request that is read and the answer that is written"),
+    "HttpConnection": (12, 18, "the request that is read and the answer that is written"),
     "Journal": (15, 31, "the batch being filled, the one being written, the snapshot and the log"),
     "Link": (12, 13, "connects, asks, listens and reconnects: one state after another"),
     "ServerList": (14, 10, "the listed servers, a redirect, and the round that tries them"),

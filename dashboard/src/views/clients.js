@@ -2,18 +2,33 @@
 import { el } from "../el.js";
 import { get, pathOf, post } from "../api.js";
 import { changeQuery, linkTo, state } from "../state.js";
-import { actButton, button, empty, heading, paging, panel, placeholder } from "../parts.js";
+import { actButton, button, empty, heading, paging, panel, partitionChoice, partitionColumns,
+  placeholder } from "../parts.js";
+import { askEach, chosenPartition, isSpread, partitionCount, rowsIn } from "../partitions.js";
 import { orderOf, sortChoice, sorted, table } from "../table.js";
 import { count, duration } from "../format.js";
 import { confirm } from "../dialog.js";
 
 const kPage = 100;
 const kSortedMax = 200;
+// The smallest number of clients of one of many partitions.
+const kPageMin = 10;
 
 async function load({ query }) {
-  const clients = await get("clients",
-    { after: query.after, count: query.sort ? kSortedMax : kPage, waiting: query.waiting === "1" });
-  return { clients };
+  const countMax = query.sort ? kSortedMax : kPage;
+  const ask = (position, partition) => get("clients",
+    { ...position, waiting: query.waiting === "1" }, partition);
+  if (isSpread(query)) {
+    const each = Math.max(kPageMin, Math.floor(countMax / partitionCount()));
+    const answers = await askEach(query, (partition) => ask({ count: each }, partition));
+    return { clients: {
+      clients: answers.flatMap(({ partition, answer }) => rowsIn(partition, answer.clients)),
+      connected: answers.reduce((sum, { answer }) => sum + answer.connected, 0),
+      isPart: answers.some(({ answer }) => answer.next) } };
+  }
+  const partition = chosenPartition(query);
+  const clients = await ask({ after: query.after, count: countMax }, partition);
+  return { clients: { ...clients, clients: rowsIn(partition, clients.clients) } };
 }
 
 function kill(row) {
@@ -24,7 +39,7 @@ function kill(row) {
       "Its sessions end. Most clients reconnect automatically."],
     confirm: "Close connection",
     act: async () => {
-      const { killed } = await post("clients/kill", { id: row.id });
+      const { killed } = await post("clients/kill", { id: row.id }, row.partition);
       return `Connection ${row.id} ${killed ? "is closed" : "was already closed"}.`;
     },
   });
@@ -48,8 +63,8 @@ const kColumns = [
     cell: (row) => (row.cmd === "NULL" ? "–" : row.cmd) },
   { name: "Waits for", sort: "key", sortBy: (row) => row["wait-key"], isWide: true,
     isEmpty: (row) => !row["wait-key"], cell: (row) => (row["wait-key"]
-      ? el("a.key", { href: linkTo("lock", [row.db, pathOf(row, "wait-key")]) },
-        row["wait-key"]) : el("span.muted", "–")) },
+      ? el("a.key", { href: linkTo("lock", [row.db, pathOf(row, "wait-key")],
+        { partition: row.partition }) }, row["wait-key"]) : el("span.muted", "–")) },
   { name: "Waited", sort: "waited", sortBy: waitedMs, isNumber: true,
     isEmpty: (row) => !row["wait-key"],
     cell: (row) => (row["wait-key"] ? duration(row["waited-ms"]) : "–") },
@@ -59,9 +74,10 @@ const kColumns = [
 
 function pages(clients) {
   const { query } = state.route;
-  const isPart = query.sort && (clients.next || query.after);
+  const isPart = query.sort && (clients.next || query.after || clients.isPart);
   return paging(el("span.muted", `${count(clients.connected)} connected in total` +
     `${isPart ? `; only these ${count(clients.clients.length)} are sorted` : ""}`),
+  clients.isPart ? el("span.muted", "Choose a partition to see all of its clients.") : null,
   query.after ? button("First page", () => changeQuery({ after: "" })) : null,
   clients.next ? button("Next page", () => changeQuery({ after: String(clients.next) })) : null);
 }
@@ -75,14 +91,16 @@ function view() {
     onchange: (event) => changeQuery({ waiting: event.target.checked ? "1" : "", after: "" }) }),
   "only waiting");
   const choices = sortChoice(kColumns, order, [["", "in order of connection"]]);
-  if (!clients) return [heading("Clients", choices, onlyWaiting), placeholder()];
+  const beside = [choices, partitionChoice(), onlyWaiting];
+  if (!clients) return [heading("Clients", beside), placeholder()];
   const rows = sorted(kColumns, clients.clients, order);
   return [
-    heading("Clients", choices, onlyWaiting),
+    heading("Clients", beside),
     panel("Connections", null, rows.length === 0
       ? empty("No connections", query.waiting === "1" ? "No connection is waiting for a lock."
         : "There are no more connections.")
-      : table("Connections", kColumns, rows, (row) => row.id, { order }),
+      : table("Connections", [...kColumns, ...partitionColumns()], rows,
+        (row) => `${row.partition}/${row.id}`, { order }),
     pages(clients)),
   ];
 }

@@ -2,12 +2,16 @@
 import { el } from "../el.js";
 import { get } from "../api.js";
 import { changeQuery, state } from "../state.js";
-import { button, choice, empty, filter, heading, keyLink, paging, panel, placeholder }
-  from "../parts.js";
+import { button, choice, empty, filter, heading, keyLink, paging, panel, partitionChoice,
+  partitionColumns, placeholder } from "../parts.js";
+import { mergedHistory } from "../merge.js";
+import { askEach, chosenPartition, isSpread, partitionCount, rowsIn } from "../partitions.js";
 import { filters, table } from "../table.js";
 import { count, duration, exactMoment, kDatabaseFormat, moment } from "../format.js";
 
 const kPage = 100;
+// The smallest page of one of many partitions.
+const kPageMin = 25;
 const kWrongKinds = ["denied", "expired", "disconnected", "broken", "undone", "cancelled",
   "timeout", "lapsed", "refused"];
 const kKinds = ["granted", "reacquired", "denied", "queued", "released", "expired", "disconnected",
@@ -25,7 +29,7 @@ let known = null;
 let knownFilter = "";
 
 const identityOf = (row) => [row.at, row.event, row.db, row.key, row.owner, row.token,
-  row.holder_token, row.waited_ms, row.held_ms].join("/");
+  row.holder_token, row.waited_ms, row.held_ms, row.partition].join("/");
 
 // Assigns numbers to events that have the same kind, key, owner and millisecond, to tell them
 // apart.
@@ -39,9 +43,22 @@ function numbered(events) {
   });
 }
 
+async function loadHistory(query) {
+  const ask = (position, partition) => get("history", { db: query.db || "*", match: query.match,
+    owner: query.owner, event: query.event, ...position }, partition);
+  if (isSpread(query)) {
+    const answers = await askEach(query, (partition) => ask({ until: query.until,
+      count: Math.max(kPageMin, Math.ceil((2 * kPage) / partitionCount())) }, partition));
+    return mergedHistory(answers.map(({ partition, answer }) =>
+      ({ partition, history: answer.history })), kPage);
+  }
+  const partition = chosenPartition(query);
+  const { history } = await ask({ before: query.before, count: kPage }, partition);
+  return { ...history, events: rowsIn(partition, history.events) };
+}
+
 async function load({ query }) {
-  const { history } = await get("history", { db: query.db || "*", match: query.match,
-    owner: query.owner, event: query.event, before: query.before, count: kPage });
+  const history = await loadHistory(query);
   const events = numbered(history.events);
   const asked = JSON.stringify(query);
   const isFresh = (row) => known !== null && knownFilter === asked && !known.has(row.identity);
@@ -82,7 +99,7 @@ const kColumns = [
     cell: (row) => whyOf(row) || el("span.muted", "–") },
 ];
 
-const change = (name) => (value) => changeQuery({ [name]: value, before: "" });
+const change = (name) => (value) => changeQuery({ [name]: value, before: "", until: "" });
 
 function filterForm() {
   const { query } = state.route;
@@ -100,14 +117,17 @@ function filterForm() {
 // Each request searches only a part of the history, so more events may match further back.
 function pages(history, events) {
   const { query } = state.route;
-  const isMore = history.next_before !== null;
+  // Events of several partitions have no common position but their time.
+  const by = isSpread(query) ? "until" : "before";
+  const next = history[`next_${by}`];
+  const isMore = next !== null;
   const searchedTo = isMore && events.length < kPage && history.next_until
     ? `Searched back to ${moment(history.next_until)}.` : "";
   return paging(
-    el("span.muted", searchedTo || (isMore || query.before ? ""
+    el("span.muted", searchedTo || (isMore || query[by] ? ""
       : `${count(events.length)} events: the whole history.`)),
-    query.before ? button("Newest", () => changeQuery({ before: "" })) : null,
-    isMore ? button("Older", () => changeQuery({ before: String(history.next_before) })) : null);
+    query[by] ? button("Newest", () => changeQuery({ [by]: "" })) : null,
+    isMore ? button("Older", () => changeQuery({ [by]: String(next) })) : null);
 }
 
 function contentOf({ history, events, fresh }) {
@@ -118,14 +138,16 @@ function contentOf({ history, events, fresh }) {
       isFiltered ? "Older or future events may match." : "Events of locks appear here."),
     pages(history, events)];
   }
-  return [table("Events", kColumns, events, (row) => row.identity,
+  return [table("Events", [...kColumns, ...partitionColumns()], events, (row) => row.identity,
     { rowClass: (row) => (fresh.has(row.identity) ? "fresh" : "") }), pages(history, events)];
 }
 
 function view() {
-  const live = state.route.query.before ? "Older events" : state.isPaused ? "Paused" : "Live";
-  return [heading("Events", el("span.pill", { class: live === "Live" ? "good" : "soon" },
-    el("span.dot", { class: live === "Live" ? "good" : "soon", "aria-hidden": "true" }), live)),
+  const { before, until } = state.route.query;
+  const live = before || until ? "Older events" : state.isPaused ? "Paused" : "Live";
+  return [heading("Events", partitionChoice(),
+    el("span.pill", { class: live === "Live" ? "good" : "soon" },
+      el("span.dot", { class: live === "Live" ? "good" : "soon", "aria-hidden": "true" }), live)),
   filterForm(), panel("Events, newest first", null, contentOf(state.data))];
 }
 

@@ -2,7 +2,9 @@
 import { el } from "../el.js";
 import { get } from "../api.js";
 import { changeQuery, linkTo, state } from "../state.js";
-import { button, empty, heading, panel, placeholder } from "../parts.js";
+import { button, empty, heading, panel, partitionChoice, placeholder } from "../parts.js";
+import { mergedStatistics } from "../merge.js";
+import { askEach } from "../partitions.js";
 import { chart } from "../chart.js";
 import { count, duration } from "../format.js";
 import { minutesOf, perMinute, perSecond, times } from "../minutes.js";
@@ -12,8 +14,10 @@ const rangeOf = (query) => query.minutes || "60";
 
 async function load({ path: [label = ""], query }) {
   const range = rangeOf(query);
-  const [minutes, { statistics }] = await Promise.all([minutesOf(label, Number(range)),
-    get(`statistics?minutes=${range}&label=${label}`)]);
+  const [minutes, answers] = await Promise.all([minutesOf(label, Number(range), query),
+    askEach(query, (partition) =>
+      get(`statistics?minutes=${range}&label=${label}`, {}, partition))]);
+  const statistics = mergedStatistics(answers.map(({ answer }) => answer.statistics));
   return { minutes, total: statistics.labels[0] || null };
 }
 
@@ -54,10 +58,11 @@ function view() {
     kRanges.map(([value, text]) => button(text, () => changeQuery({ minutes: value }),
       { key: value, "aria-pressed": String(value === rangeOf(state.route.query)) })));
   const toLocks = state.route.title
-    ? el("a", { href: linkTo("locks", [], { label: state.route.title }) }, "Show its locks") : null;
-  if (!minutes) return [heading(name, range), placeholder()];
+    ? el("a", { href: linkTo("locks", [], { label: state.route.title,
+      partition: state.route.query.partition }) }, "Show its locks") : null;
+  if (!minutes) return [heading(name, partitionChoice(), range), placeholder()];
   return [
-    heading(name, toLocks, range),
+    heading(name, toLocks, partitionChoice(), range),
     panel("By minute", null, minutes.at.length === 0
       ? empty("No events in this period", "No lock with this label was requested.")
       : charts(minutes)),

@@ -2,7 +2,9 @@
 import { el } from "../el.js";
 import { get, pathOf } from "../api.js";
 import { changeQuery, linkTo, state } from "../state.js";
-import { choice, empty, heading, panel, placeholder } from "../parts.js";
+import { choice, empty, heading, panel, partitionChoice, placeholder } from "../parts.js";
+import { mergedStatistics } from "../merge.js";
+import { askEach, isSpread } from "../partitions.js";
 import { filters, orderOf, sortChoice, sorted, table } from "../table.js";
 import { chart } from "../chart.js";
 import { count, duration, moment } from "../format.js";
@@ -17,12 +19,14 @@ const labelPath = (row) => (row.label === null ? "" : pathOf(row, "label"));
 
 async function load({ query }) {
   const range = query.minutes || "60";
-  const { statistics } = await get("statistics", { minutes: range });
+  const answers = await askEach(query, (partition) =>
+    get("statistics", { minutes: range }, partition));
+  const statistics = mergedStatistics(answers.map(({ answer }) => answer.statistics));
   const busiest = statistics.labels.filter((row) => row.acquired + row.denied > 0)
     .sort((a, b) => b.acquired + b.denied - (a.acquired + a.denied)).slice(0, kColors.length);
   const minutes = Math.min(Number(range) || 0, kMinutesMax);
   const drawn = await Promise.all(busiest.map(async (row) => ({ name: row.label || kNoLabel,
-    minutes: await minutesOf(labelPath(row), minutes) })));
+    minutes: await minutesOf(labelPath(row), minutes, query) })));
   return { statistics, drawn };
 }
 
@@ -39,7 +43,8 @@ const kColumns = [
   { name: "Label", sort: "label", sortBy: (row) => row.label, isWide: true, line: 1,
     isBare: true,
     cell: (row) => (row.isTotal ? "Total"
-      : el("a.key", { href: linkTo("label", [labelPath(row)]) }, row.label || kNoLabel)) },
+      : el("a.key", { href: linkTo("label", [labelPath(row)],
+        { partition: state.route.query.partition }) }, row.label || kNoLabel)) },
   counted("Acquired", "acquired"),
   counted("After a wait", "granted_after_wait"),
   counted("Denied", "denied", "Answered with nil immediately"),
@@ -82,7 +87,8 @@ function chartsPanel(drawn, range) {
 function view() {
   const { statistics, drawn } = state.data;
   const range = state.route.query.minutes || "60";
-  const beside = choice("Time", kRanges, range, (value) => changeQuery({ minutes: value }));
+  const beside = [partitionChoice(), choice("Time", kRanges, range,
+    (value) => changeQuery({ minutes: value }))];
   if (!statistics) return [heading("Labels", beside), placeholder()];
   const order = orderOf(state.route.query, "label");
   const rows = sorted(kColumns, statistics.labels, order);
@@ -95,7 +101,8 @@ function view() {
       ? empty("No events in this period", "Events of locks are counted here by LABEL.")
       : table("Counts, waits and holds by label", kColumns, rows, (row) => row.label || "",
         { order, foot: rows.length > 1 ? { ...statistics.total, isTotal: true } : null }),
-    el("p.muted.note", `Counted since ${moment(since)}.`)),
+    el("p.muted.note", `Counted since ${moment(since)}.` + (isSpread(state.route.query)
+      ? " Of each time, this is the longest of all partitions." : ""))),
   ];
 }
 

@@ -1,7 +1,8 @@
 // One lock: its holders, its waiters, its history, and how to free it.
 import { el } from "../el.js";
-import { fieldOf, get, post } from "../api.js";
+import { Refusal, fieldOf, get, post } from "../api.js";
 import { age, changeQuery, state } from "../state.js";
+import { chosenPartition, partitionCount } from "../partitions.js";
 import { actButton, button, client, empty, heading, labelOf, left, paging, panel, placeholder,
   running } from "../parts.js";
 import { table } from "../table.js";
@@ -15,18 +16,37 @@ const kNamedInLines = 8;
 
 async function load({ path: [db, key], query }) {
   const from = Number(query.from || 0);
+  const partition = await partitionOf(db, key, query);
   const [lock, { history }, further] = await Promise.all([
-    get(`locks/${db}/${key}`),
-    loadHistory(db, key, query),
-    from ? get(`locks/${db}/${key}/line`, { start: from, count: kPlaces }) : null,
+    get(`locks/${db}/${key}`, {}, partition),
+    loadHistory(db, key, query, partition),
+    from ? get(`locks/${db}/${key}/line`, { start: from, count: kPlaces }, partition) : null,
   ]);
-  return { lock, history, from, places: further ? further.line : lock.line };
+  return { lock: { ...lock, partition }, history, from,
+    places: further ? further.line : lock.line };
 }
 
 // Requests the history of the percent-encoded key in the URL.
-function loadHistory(db, key, { before }) {
+function loadHistory(db, key, { before }, partition) {
   const page = before ? `&before=${before}` : "";
-  return get(`history?db=${db}&count=50&key=${key}${page}`);
+  return get(`history?db=${db}&count=50&key=${key}${page}`, {}, partition);
+}
+
+// The partition of the key: links on this page name it. For other links, the server says where the
+// key is; undefined: the server itself serves it.
+async function partitionOf(db, key, query) {
+  const chosen = chosenPartition(query);
+  if (chosen !== undefined || !partitionCount()) return chosen;
+  try {
+    await get(`locks/${db}/${key}`);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== "MOVED") throw error;
+    const address = error.message.split(" ")[1];
+    const leader = state.server.fleet.nodes.find((node) => node.address === address);
+    if (!leader) throw error;
+    return leader.partition;
+  }
 }
 
 function sentence(lock) {
@@ -86,7 +106,8 @@ const nothingToEnd = (lock) => `Nothing to end: they no longer held ${lock.key}.
 async function endHolds(lock, ending, body) {
   let ended = 0;
   for (const holder of ending) {
-    ended += (await post("break", { ...body, ...fieldOf(holder, "owner") })).broken;
+    ended += (await post("break", { ...body, ...fieldOf(holder, "owner") }, lock.partition))
+      .broken;
   }
   return ended ? `${plural(ended, "hold", "holds")} of ${lock.key} ended.` : nothingToEnd(lock);
 }
@@ -94,9 +115,9 @@ async function endHolds(lock, ending, body) {
 // Ends reservations and cooldowns, which have no holder to name.
 async function endRooms(lock, body) {
   const { path: [db, key] } = state.route;
-  const { holders } = await get(`locks/${db}/${key}`);
+  const { holders } = await get(`locks/${db}/${key}`, {}, lock.partition);
   if (holders.length > 0) return `Nothing to end: ${holders[0].owner} holds ${lock.key} now.`;
-  const { broken } = await post("break", body);
+  const { broken } = await post("break", body, lock.partition);
   return broken ? `${plural(broken, "hold", "holds")} of ${lock.key} ended.`
     : `${lock.key} is free.`;
 }
@@ -139,7 +160,7 @@ function cancelPlace(lock, place) {
     confirm: "Remove",
     act: async () => {
       const { cancelled } = await post("cancel",
-        { ...fieldOf(lock, "key"), db: lock.db, ...fieldOf(place, "owner") });
+        { ...fieldOf(lock, "key"), db: lock.db, ...fieldOf(place, "owner") }, lock.partition);
       return cancelled ? `${place.owner} is no longer waiting.`
         : `${place.owner} was no longer in the queue.`;
     },
@@ -242,6 +263,7 @@ function view() {
   const isHeld = lock.holders.length > 0 || lock.reserved > 0 || lock.cooling_ms > 0;
   return [
     heading(lock.key, lock.db ? el("span.tag", `db ${lock.db}`) : null,
+      lock.partition === undefined ? null : el("span.tag", `partition ${lock.partition}`),
       isHeld ? actButton("break", "Break this lock …", () => breakHolds(lock)) : null),
     el("p.sentence", sentence(lock)),
     holdersPanel(lock),

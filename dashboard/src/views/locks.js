@@ -1,10 +1,11 @@
 // All locks, with filters.
 import { el } from "../el.js";
-import { get, post } from "../api.js";
+import { get } from "../api.js";
 import { changeQuery, state } from "../state.js";
-import { actButton, button, empty, filter, heading, keyLink, labelOf, paging, panel, placeholder,
-  running } from "../parts.js";
-import { filters, orderOf, sortChoice, table } from "../table.js";
+import { actButton, button, empty, filter, heading, keyLink, labelOf, paging, panel,
+  partitionChoice, partitionColumns, placeholder, running } from "../parts.js";
+import { filters, orderOf, sortChoice, sorted, table } from "../table.js";
+import { askEach, chosenPartition, isSpread, postToAll, rowsIn } from "../partitions.js";
 import { breakSelected, identityOf, selection } from "../selection.js";
 import { count, kDatabaseFormat, kDurationFormat, plural } from "../format.js";
 import { confirm } from "../dialog.js";
@@ -19,31 +20,50 @@ const kFilters = ["match", "label", "owner", "waiting", "held", "db", "endless"]
 async function load({ query }) {
   const order = orderOf(query, "wait");
   const sort = order.by === kUnsorted ? "" : order.by;
-  const ask = (cursor) => get("locks", {
+  const pageSize = Number(query.count) || kPage;
+  const ask = (cursor, partition) => get("locks", {
     match: query.match, label: query.label, owner: query.owner, db: query.db,
     waiting: query.waiting, held: query.held, no_expiry: query.endless === "1",
     sort, reverse: sort && order.isReversed, count: query.count || kPage, cursor,
-  });
-  let locks = await ask(sort ? "" : query.cursor);
-  for (let n = 1; n < kEmptyPagesMax && !locks.locks.length && locks.cursor !== "0"; ++n) {
-    locks = await ask(locks.cursor);
+  }, partition);
+  if (isSpread(query)) {
+    const answers = await askEach(query, (partition) => ask("", partition));
+    return { locks: mergedLocks(answers, order, pageSize) };
   }
-  return { locks };
+  const partition = chosenPartition(query);
+  let locks = await ask(sort ? "" : query.cursor, partition);
+  for (let n = 1; n < kEmptyPagesMax && !locks.locks.length && locks.cursor !== "0"; ++n) {
+    locks = await ask(locks.cursor, partition);
+  }
+  return { locks: { ...locks, locks: rowsIn(partition, locks.locks) } };
+}
+
+function mergedLocks(answers, order, countMax) {
+  const rows = answers.flatMap(({ partition, answer }) => rowsIn(partition, answer.locks));
+  const isPart = answers.some(({ answer }) => answer.cursor !== "0");
+  return { locks: sorted(kColumns, rows, order).slice(0, countMax), cursor: "0",
+    found: answers.reduce((sum, { answer }) => sum + answer.found, 0), isPart };
 }
 
 const kColumns = [
-  { name: "Lock", sort: "key", isWide: true, line: 1, isBare: true, cell: (row) => keyLink(row) },
-  { name: "Waiting", sort: "waiters", isNumber: true, cell: (row) => count(row.waiters) },
-  { name: "Longest wait", sort: "wait", isNumber: true, isEmpty: (row) => !row.waiters,
+  { name: "Lock", sort: "key", sortBy: (row) => row.key, isWide: true, line: 1, isBare: true,
+    cell: (row) => keyLink(row) },
+  { name: "Waiting", sort: "waiters", sortBy: (row) => row.waiters, isNumber: true,
+    cell: (row) => count(row.waiters) },
+  { name: "Longest wait", sort: "wait", sortBy: (row) => row.longest_wait_ms, isNumber: true,
+    isEmpty: (row) => !row.waiters,
     cell: (row) => (row.waiters ? running(row.longest_wait_ms) : "–") },
-  { name: "Holders", sort: "holders", isNumber: true,
+  { name: "Holders", sort: "holders", sortBy: (row) => row.holders, isNumber: true,
     cell: (row) => (row.limit > 1 ? `${count(row.holders)} of ${count(row.limit)}`
       : count(row.holders)) },
-  { name: "Held for", sort: "hold", isNumber: true, line: 3, isEmpty: (row) => !row.holders,
+  { name: "Held for", sort: "hold", sortBy: (row) => row.oldest_hold_ms, isNumber: true, line: 3,
+    isEmpty: (row) => !row.holders,
     cell: (row) => (row.holders ? running(row.oldest_hold_ms) : "–") },
-  { name: "First holder", sort: "owner", isWide: true, line: 3, isBare: true,
+  { name: "First holder", sort: "owner", sortBy: (row) => row.first_owner, isWide: true, line: 3,
+    isBare: true,
     cell: (row) => row.first_owner || el("span.muted", "–") },
-  { name: "Label", sort: "label", line: 1, isBare: true, isEmpty: (row) => !row.label,
+  { name: "Label", sort: "label", sortBy: (row) => row.label, line: 1, isBare: true,
+    isEmpty: (row) => !row.label,
     cell: (row) => labelOf(row) },
 ];
 
@@ -83,22 +103,32 @@ function linesOfDryRun(answer, match) {
   ];
 }
 
+// Adds up the answers of the partitions that the page shows.
+async function breakAll(body) {
+  const { answers, unreached } =
+    await postToAll("break-matching", body, chosenPartition(state.route.query));
+  const sum = (field) => answers.reduce((total, one) => total + one[field], 0);
+  return { unreached, answer: { locks: sum("locks"), broken: sum("broken"),
+    keys: answers.flatMap((one) => one.keys) } };
+}
+
 function breakMatching() {
   const match = state.route.query.match;
   const db = Number(state.route.query.db || 0);
   confirm({
     title: `Break all locks that match ${match} in database ${db}`,
     prepare: async () => {
-      const answer = await post("break-matching", { match, db, dry_run: true });
-      return { lines: linesOfDryRun(answer, match), keys: answer.keys.map((one) => one.key),
-        isPossible: answer.locks > 0 };
+      const { answer, unreached } = await breakAll({ match, db, dry_run: true });
+      return { lines: [...unreached, ...linesOfDryRun(answer, match)],
+        keys: answer.keys.map((one) => one.key), isPossible: answer.locks > 0 };
     },
     fields: [{ name: "reason", label: "Reason (recorded in the history)", maxLength: 256 }],
     confirm: "Break them all",
     act: async ({ reason }) => {
-      const answer = await post("break-matching", { match, db, ...(reason ? { reason } : {}) });
-      return `${plural(answer.broken, "hold", "holds")} ended on ` +
-        `${plural(answer.locks, "lock", "locks")}.`;
+      const { answer, unreached } =
+        await breakAll({ match, db, ...(reason ? { reason } : {}) });
+      return [`${plural(answer.broken, "hold", "holds")} ended on ` +
+        `${plural(answer.locks, "lock", "locks")}.`, ...unreached].join(" ");
     },
   });
 }
@@ -114,6 +144,10 @@ function pages(locks) {
     isMore ? button(`Show ${count(more)}`, () => changeQuery({ count: String(more) })) : null,
     locks.found > kRowsMax && shownNow >= kRowsMax
       ? el("span.muted", "Narrow the filter to see others.") : null);
+  }
+  if (isSpread(query)) {
+    return paging(el("span.muted", locks.isPart
+      ? "There are more locks: choose a partition to see all of its locks." : "These are all."));
   }
   return paging(
     query.cursor ? button("First page", () => changeQuery({ cursor: "" })) : null,
@@ -145,7 +179,7 @@ function contentOf(locks) {
   if (!locks) return placeholder();
   const { query } = state.route;
   if (locks.locks.length > 0) {
-    return [table("Locks", kColumns, locks.locks, identityOf,
+    return [table("Locks", [...kColumns, ...partitionColumns()], locks.locks, identityOf,
       { order: orderOf(query, "wait"), selection }), pages(locks)];
   }
   if (query.cursor || locks.cursor !== "0") {
@@ -160,8 +194,8 @@ function contentOf(locks) {
 
 function view() {
   const { locks } = state.data;
-  return [heading("Locks", breakButton(state.route.query)), filterForm(), selectionBar(),
-    panel("Held and awaited locks", null, contentOf(locks))];
+  return [heading("Locks", partitionChoice(), breakButton(state.route.query)), filterForm(),
+    selectionBar(), panel("Held and awaited locks", null, contentOf(locks))];
 }
 
 export default { title: "Locks", everyMs: 3000, load, view };

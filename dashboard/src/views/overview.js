@@ -1,8 +1,12 @@
 // What is blocked now, and what happened in the last hours.
 import { el } from "../el.js";
 import { get } from "../api.js";
-import { changeQuery, linkTo, state } from "../state.js";
-import { button, empty, figure, heading, keyLink, panel, placeholder, running } from "../parts.js";
+import { changeQuery, linkTo, state, withRates } from "../state.js";
+import { button, empty, figure, heading, keyLink, panel, partitionChoice, partitionColumns,
+  placeholder, running } from "../parts.js";
+import { mergedMinutes } from "../merge.js";
+import { askEach, partitionCount, rowsIn } from "../partitions.js";
+import { partitionsPanel } from "../partitions_panel.js";
 import { table } from "../table.js";
 import { bytes, count, duration, plural, rate } from "../format.js";
 import { chart } from "../chart.js";
@@ -16,23 +20,47 @@ let minutes = null;
 let minutesAt = 0;
 let minutesRange = "";
 
-async function loadMinutes(range) {
-  if (minutes === null || minutesRange !== range || Date.now() - minutesAt > kMinutesEveryMs) {
-    minutes = await get("minutes", { minutes: range });
+async function loadMinutes(range, query) {
+  const wanted = `${range} ${query.partition || ""}`;
+  if (minutes === null || minutesRange !== wanted || Date.now() - minutesAt > kMinutesEveryMs) {
+    const answers = await askEach(query, (partition) =>
+      get("minutes", { minutes: range }, partition));
+    minutes = mergedMinutes(answers.map(({ answer }) => answer));
     minutesAt = Date.now();
-    minutesRange = range;
+    minutesRange = wanted;
   }
   return minutes;
 }
 
-async function load(route) {
-  // A standby knows no locks; the status shows when it leads.
-  if (state.server && isStandby(state.server.fleet)) return {};
-  const [blocked, perMinute] = await Promise.all([
-    get("locks", { waiting: "0", sort: "wait", count: kRows }),
-    loadMinutes(route.query.minutes || "1440"),
-  ]);
-  return { blocked, minutes: perMinute };
+async function loadBlocked(query) {
+  const answers = await askEach(query, (partition) =>
+    get("locks", { waiting: "0", sort: "wait", count: kRows }, partition));
+  const rows = answers.flatMap(({ partition, answer }) => rowsIn(partition, answer.locks));
+  return { locks: rows.sort((a, b) => b.longest_wait_ms - a.longest_wait_ms).slice(0, kRows),
+    found: answers.reduce((sum, { answer }) => sum + answer.found, 0) };
+}
+
+// The newest status of each partition, to compare the next one with.
+const statuses = new Map();
+
+// The status of each partition's leader; null: there are no partitions.
+async function loadParts(query) {
+  if (!partitionCount()) return null;
+  const answers = await askEach(query, (partition) => get("status", {}, partition));
+  return answers.map(({ partition, answer }) => {
+    const part = { ...withRates(answer, statuses.get(partition) || null), partition };
+    statuses.set(partition, part);
+    return part;
+  });
+}
+
+async function load({ query }) {
+  // A standby knows no locks, and asks no leader if there is only one; the status shows when it
+  // leads.
+  if (isStandby(state.server.fleet) && !partitionCount()) return {};
+  const [blocked, perMinute, parts] = await Promise.all([loadBlocked(query),
+    loadMinutes(query.minutes || "1440", query), loadParts(query)]);
+  return { blocked, minutes: perMinute, parts };
 }
 
 const kColumns = [
@@ -50,14 +78,14 @@ const kColumns = [
 
 function blockedPanel(blocked) {
   const rows = blocked.locks;
-  const all = el("a", { href: linkTo("locks", [], { waiting: "0", sort: "wait" }) },
-    "Show all");
+  const all = el("a", { href: linkTo("locks", [], { waiting: "0", sort: "wait",
+    partition: state.route.query.partition }) }, "Show all");
   if (rows.length === 0) {
     return panel("Locks with waiters", null,
       empty("Nobody is waiting", "Every requested lock has been granted."));
   }
   return panel("Locks with waiters", blocked.found > rows.length ? all : null,
-    table("Locks with waiters, longest wait first", kColumns, rows,
+    table("Locks with waiters, longest wait first", [...kColumns, ...partitionColumns()], rows,
       (row) => `${row.db}/${row.key}`),
     blocked.found > rows.length
       ? el("p.muted.note",
@@ -65,18 +93,24 @@ function blockedPanel(blocked) {
       : null);
 }
 
-function figures(blocked) {
-  const { status, rates } = state.server;
+// A rate that is not known yet does not count.
+const sumOf = (parts, valueOf) => parts.map(valueOf).filter((value) => !Number.isNaN(value))
+  .reduce((sum, value) => (Number.isNaN(sum) ? value : sum + value), NaN);
+
+function figures(blocked, parts) {
+  const all = parts || [state.server];
+  const now = (valueOf) => count(sumOf(all, ({ status }) => valueOf(status)));
+  const often = (name) => rate(sumOf(all, ({ rates }) => rates[name]));
   const longest = blocked.locks.length ? blocked.locks[0].longest_wait_ms : 0;
   return el("dl.figures",
-    figure("Waiting", count(status.locks.waiters), "Current waiters"),
+    figure("Waiting", now((status) => status.locks.waiters), "Current waiters"),
     figure("Longest wait", blocked.locks.length ? running(longest) : "–"),
-    figure("Held", count(status.locks.holders), "Current holds on all locks"),
-    figure("Grants / s", rate(rates.granted)),
-    figure("Handed over / s", rate(rates.handedOver), "Grants to waiters"),
-    figure("Leases expired / s", rate(rates.expired), "Holds that ended by time"),
-    figure("Requests / s", rate(rates.requests)),
-    figure("Connections", count(status.clients.connected_clients)));
+    figure("Held", now((status) => status.locks.holders), "Current holds on all locks"),
+    figure("Grants / s", often("granted")),
+    figure("Handed over / s", often("handedOver"), "Grants to waiters"),
+    figure("Leases expired / s", often("expired"), "Holds that ended by time"),
+    figure("Requests / s", often("requests")),
+    figure("Connections", now((status) => status.clients.connected_clients)));
 }
 
 const perSecond = (values, spans) =>
@@ -110,7 +144,7 @@ function serverPanel() {
     ["Free disk", persistence.free_disk_bytes ? bytes(persistence.free_disk_bytes) : "–"],
     ["Newest token", count(state.server.status.locks.newest_token)],
   ];
-  return panel("Server", null,
+  return panel(partitionCount() ? "This node" : "Server", null,
     el("dl.facts", facts.map(([name, value]) => el("div", { key: name },
       el("dt", name), el("dd", value)))));
 }
@@ -123,17 +157,18 @@ function rangeButtons() {
 }
 
 function view() {
-  const { blocked, minutes: perMinute } = state.data;
+  const { blocked, minutes: perMinute, parts } = state.data;
   if (!state.server) return [heading("Overview"), placeholder()];
   const { fleet } = state.server;
   if (!blocked) {
-    return [heading("Overview"), isStandby(fleet)
+    return [heading("Overview", partitionChoice()), isStandby(fleet) && !partitionCount()
       ? empty("This node is on standby", standbyText(fleet)) : placeholder(), fleetPanel(fleet)];
   }
   return [
-    heading("Overview"),
-    figures(blocked),
+    heading("Overview", partitionChoice()),
+    figures(blocked, parts),
     blockedPanel(blocked),
+    partitionsPanel(fleet, parts),
     fleetPanel(fleet),
     panel("By minute", rangeButtons(), charts(perMinute)),
     serverPanel(),

@@ -1,15 +1,31 @@
 // Overrides of LIMIT, and the options of the server.
 import { el } from "../el.js";
-import { fieldOf, get, post } from "../api.js";
+import { fieldOf, get, pathOf, post } from "../api.js";
 import { changeQuery, state } from "../state.js";
 import { actButton, empty, filter, heading, left, panel, placeholder } from "../parts.js";
 import { orderOf, sorted, table } from "../table.js";
 import { moment } from "../format.js";
+import { askEach, partitionCount, postToAll } from "../partitions.js";
 import { confirm } from "../dialog.js";
 
-async function load() {
-  const [{ limits }, { options }] = await Promise.all([get("limits"), get("settings")]);
-  return { limits, options };
+// An override applies to one partition; those of different partitions that are alike are one row.
+function mergedLimits(answers) {
+  const rows = new Map();
+  for (const { partition, answer } of answers) {
+    for (const row of answer.limits) {
+      const key = [row.db, pathOf(row, "pattern"), row.limit, row.reason].join(" ");
+      const before = rows.get(key);
+      if (before) before.partitions.push(partition);
+      else rows.set(key, { ...row, partitions: [partition] });
+    }
+  }
+  return [...rows.values()];
+}
+
+async function load({ query }) {
+  const [answers, { options }] = await Promise.all([
+    askEach(query, (partition) => get("limits", {}, partition)), get("settings")]);
+  return { limits: mergedLimits(answers), options };
 }
 
 function whatLimitDoes({ pattern, limit }) {
@@ -37,9 +53,10 @@ function setLimit() {
       { name: "reason", label: "Reason", maxLength: 256 }],
     confirm: "Set limit",
     act: async ({ pattern, db, limit, seconds, reason }) => {
-      await post("limits/set", { pattern, db: Number(db), limit: Number(limit),
-        ...(seconds ? { seconds: Number(seconds) } : {}), ...(reason ? { reason } : {}) });
-      return whatLimitDoes({ pattern, limit });
+      const { unreached } = await postToAll("limits/set", { pattern, db: Number(db),
+        limit: Number(limit), ...(seconds ? { seconds: Number(seconds) } : {}),
+        ...(reason ? { reason } : {}) });
+      return [whatLimitDoes({ pattern, limit }), ...unreached].join(" ");
     },
   });
 }
@@ -51,9 +68,10 @@ function deleteLimit(row) {
       : `It sets their limit to ${row.limit} now. Then the limits of the requests apply again.`],
     confirm: "End override",
     act: async () => {
-      const { deleted } = await post("limits/delete",
+      const { answers, unreached } = await postToAll("limits/delete",
         { ...fieldOf(row, "pattern"), db: row.db });
-      return deleted ? `The override of ${row.pattern} has ended.` : "It had already ended.";
+      return [answers.some(({ deleted }) => deleted) ? `The override of ${row.pattern} has ended.`
+        : "It had already ended.", ...unreached].join(" ");
     },
   });
 }
@@ -89,6 +107,14 @@ const kLimitColumns = [
     () => deleteLimit(row), { "aria-label": `End the override of ${row.pattern}` }) },
 ];
 
+// Where the override applies.
+function placesOf({ partitions }) {
+  return partitions.length === partitionCount() ? "all" : partitions.join(", ");
+}
+
+const limitColumns = () => (!partitionCount() ? kLimitColumns
+  : [...kLimitColumns, { name: "Partitions", line: 3, cell: placesOf }]);
+
 const shown = (value) => (value === "" ? el("span.muted", "empty") : value);
 
 const kOptionColumns = [
@@ -115,7 +141,8 @@ function optionsPanel(options) {
   const order = orderOf(query, "");
   const rows = sorted(kOptionColumns, options.filter(isFound), order);
   const find = filter("Find", "match", (match) => changeQuery({ match }), { id: "filter" });
-  return panel("Options", find, rows.length === 0 ? empty("No option has this name", "")
+  const title = partitionCount() ? "Options of this node" : "Options";
+  return panel(title, find, rows.length === 0 ? empty("No option has this name", "")
     : table("Options of the server", kOptionColumns, rows, (row) => row.name, { order }));
 }
 
@@ -127,8 +154,8 @@ function view() {
     panel("Overrides of LIMIT", actButton("limits", "Set a limit …", setLimit, { class: "" }),
       limits.length === 0
         ? empty("No overrides", "Each lock has the limit that its requests specify.")
-        : table("Current overrides", kLimitColumns, limits,
-          (row) => `${row.db}/${row.pattern}`)),
+        : table("Current overrides", limitColumns(), limits,
+          (row) => `${row.db}/${row.pattern}/${row.partitions}`)),
     optionsPanel(options),
   ];
 }

@@ -91,8 +91,10 @@ inline bool IsPeer(const FleetReport& report, const FleetNode& node) {
 // Where clients reach the leader of a partition.
 struct PartitionLeader {
   std::string host;
-  std::uint16_t port = 0;      // 0: only by TLS
-  std::uint16_t tls_port = 0;  // 0: none
+  std::uint16_t port = 0;       // 0: only by TLS
+  std::uint16_t tls_port = 0;   // 0: none
+  std::uint16_t http_port = 0;  // 0: none, or not known yet
+  bool is_https = false;        // whether http_port is for TLS
   bool is_this_node = false;
 };
 

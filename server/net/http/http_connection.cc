@@ -38,6 +38,7 @@ void HttpConnection::Close() {
   if (std::exchange(is_closed_, true)) return;
   const auto self = shared_from_this();  // keeps this alive when the owner releases it
   job_.reset();
+  if (forward_) forward_->Cancel();
   turn_.Drop(this);
   commands_.Detach(turn_.now);
   stream_.Close();
@@ -126,6 +127,9 @@ void HttpConnection::TakeTurn(engine::TimeMs now) {
     if (http::Answer* answer = std::get_if<http::Answer>(&outcome)) {
       return Conclude(std::move(*answer));
     }
+    if (const auto* elsewhere = std::get_if<http::Elsewhere>(&outcome)) {
+      return Forward(*elsewhere, request);
+    }
     job_ = std::move(std::get<std::unique_ptr<http::Job>>(outcome));
   }
   std::optional<http::Answer> answer = job_->Step(now);
@@ -169,7 +173,7 @@ void HttpConnection::TakeOver(const http::Request& request, engine::TimeMs now) 
   const access::User* user = api_.Admit(request, http::Access::kRead, commands_, refusal);
   if (user == nullptr) return Send(std::move(refusal));
   const std::optional<std::string> match = WebSocketConnection::MatchOf(request.target);
-  if (!match) {
+  if (!match || request.partition) {
     return Send(http::Refusal(404, "ERR", "only /api/v1/events?match=GLOB is a WebSocket"));
   }
   auto feed = std::make_unique<http::EventFeed>(
@@ -185,6 +189,16 @@ void HttpConnection::TakeOver(const http::Request& request, engine::TimeMs now) 
   owner_.Add(next);
   next->Start(parser_->release());
   Close();
+}
+
+void HttpConnection::Forward(const http::Elsewhere& to, const http::Request& request) {
+  forward_ = owner_.Forward(to, request, [self = shared_from_this()](http::Answer answer) {
+    self->forward_.reset();
+    self->Send(std::move(answer));
+  });
+  if (forward_) return;
+  Send(http::Refusal(503, "TRYAGAIN",
+                     "too many requests for other partitions are in progress; try again"));
 }
 
 void HttpConnection::Send(http::Answer answer) {

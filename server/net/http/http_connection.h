@@ -6,12 +6,14 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "server/http/api.h"
 #include "server/http/command_caller.h"
+#include "server/net/http/http_forward.h"
 #include "server/net/http/http_peer.h"
 #include "server/net/http/http_stream.h"
 #include "server/net/turn/turn.h"
@@ -21,6 +23,11 @@ namespace fairlock::net {
 // Owns the connections. Loop-confined.
 class HttpConnectionOwner {
  public:
+  // Passes the request on to another node. Returns null, without a call of `done`, if too many
+  // requests are being passed on.
+  virtual std::shared_ptr<HttpForward> Forward(const http::Elsewhere& to,
+                                               const http::Request& request,
+                                               std::function<void(http::Answer)> done) = 0;
   virtual void Remove(const HttpPeer* peer) = 0;
   virtual void Add(std::shared_ptr<HttpPeer> peer) = 0;
 
@@ -70,6 +77,7 @@ class HttpConnection final : public HttpPeer,
   // Finds out who sent the request. False: a password is being compared, so the answer must wait.
   bool Identify(const http::Request& request, engine::TimeMs now);
   void TakeOver(const http::Request& request, engine::TimeMs now);
+  void Forward(const http::Elsewhere& to, const http::Request& request);
   void Conclude(http::Answer answer);
   // A response that reveals locks waits until their state is stored.
   void SendWhenPersisted();
@@ -87,7 +95,8 @@ class HttpConnection final : public HttpPeer,
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
   std::unique_ptr<http::Job> job_;
-  std::optional<http::Answer> answer_;  // while it waits for the journal
+  std::shared_ptr<HttpForward> forward_;  // while another node makes the answer
+  std::optional<http::Answer> answer_;    // while it waits for the journal
   std::uint64_t answer_batch_ = 0;
   Response response_;
   std::optional<std::chrono::steady_clock::time_point> idle_since_;  // while no request has begun

@@ -9,6 +9,7 @@
 
 #include "server/command/table/text.h"
 #include "server/http/host.h"
+#include "server/http/target.h"
 
 namespace fairlock::net {
 
@@ -56,14 +57,17 @@ std::optional<http::Answer> RefusalOfHeaders(const beast_http::fields& headers) 
 }
 
 http::Request ToRequest(const beast_http::request<beast_http::string_body>& message) {
-  return {.verb = VerbOf(message.method()),
-          .target = message.target(),
-          .host = message[beast_http::field::host],
-          .origin = message[beast_http::field::origin],
-          .content_type = message[beast_http::field::content_type],
-          .authorization = message[beast_http::field::authorization],
-          .known_tag = message[beast_http::field::if_none_match],
-          .body = message.body()};
+  http::Request request{.verb = VerbOf(message.method()),
+                        .target = message.target(),
+                        .host = message[beast_http::field::host],
+                        .origin = message[beast_http::field::origin],
+                        .content_type = message[beast_http::field::content_type],
+                        .authorization = message[beast_http::field::authorization],
+                        .known_tag = message[beast_http::field::if_none_match],
+                        .body = message.body(),
+                        .is_forwarded = message.count(kForwardedHeader) > 0};
+  request.partition = http::TakePartition(request.target);
+  return request;
 }
 
 beast_http::response<beast_http::string_body> ToResponse(http::Answer answer, bool is_kept_alive) {

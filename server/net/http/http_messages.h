@@ -5,6 +5,7 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <optional>
+#include <string_view>
 
 #include "server/http/exchange.h"
 
@@ -14,6 +15,9 @@ namespace fairlock::net {
 // missing or is not a host, or Host or another header that we use is given more than once. None:
 // the request is valid.
 std::optional<http::Answer> RefusalOfHeaders(const boost::beast::http::fields& headers);
+
+// The header by which a node marks the requests that it passes on.
+inline constexpr std::string_view kForwardedHeader = "Fairlock-Forwarded";
 
 http::Request ToRequest(
     const boost::beast::http::request<boost::beast::http::string_body>& message);

@@ -49,6 +49,16 @@ void HttpServer::Take(int descriptor, SslHandle ssl, command::ClientAddress addr
   connection->Start();
 }
 
+std::shared_ptr<HttpForward> HttpServer::Forward(const http::Elsewhere& to,
+                                                 const http::Request& request,
+                                                 std::function<void(http::Answer)> done) {
+  std::erase_if(forwards_, [](const auto& forward) { return forward.expired(); });
+  if (is_closed_ || forwards_.size() >= kForwardsMax) return nullptr;
+  auto forward = HttpForward::Start(loop_.io_context(), to, request, to_nodes_, std::move(done));
+  forwards_.push_back(forward);
+  return forward;
+}
+
 void HttpServer::Close() {
   is_closed_ = true;
   // Each connection removes itself from the list when it closes.

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "server/http/api.h"
 #include "server/net/http/http_connection.h"
@@ -21,9 +24,13 @@ class HttpServer final : public ConnectionSink,
                          public TlsConnectionSink,
                          public HttpConnectionOwner {
  public:
-  // `loop` and `api` must outlive it.
-  HttpServer(TurnLoop& loop, const http::Api& api, std::size_t connections_max)
-      : loop_(loop), api_(api), connections_max_(connections_max) {}
+  // How many requests for other partitions may be in progress.
+  static constexpr std::size_t kForwardsMax = 64;
+
+  // `loop` and `api` must outlive it. `ca_file` has the CAs of other nodes that speak HTTPS; empty:
+  // the system's.
+  HttpServer(TurnLoop& loop, const http::Api& api, std::size_t connections_max, std::string ca_file)
+      : loop_(loop), api_(api), connections_max_(connections_max), to_nodes_(std::move(ca_file)) {}
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
   ~HttpServer() { Close(); }
@@ -36,6 +43,8 @@ class HttpServer final : public ConnectionSink,
   void LogAcceptFailed(int error) override {
     loop_.turn().events.LogAcceptFailed(error, loop_.turn().now);
   }
+  std::shared_ptr<HttpForward> Forward(const http::Elsewhere& to, const http::Request& request,
+                                       std::function<void(http::Answer)> done) override;
   void Remove(const HttpPeer* peer) override { peers_.erase(peer); }
   void Add(std::shared_ptr<HttpPeer> peer) override { peers_[peer.get()] = std::move(peer); }
 
@@ -47,6 +56,8 @@ class HttpServer final : public ConnectionSink,
   TurnLoop& loop_;
   const http::Api& api_;
   const std::size_t connections_max_;
+  const TlsClientContext to_nodes_;
+  std::vector<std::weak_ptr<HttpForward>> forwards_;
   std::unordered_map<const HttpPeer*, std::shared_ptr<HttpPeer>> peers_;
   bool is_closed_ = false;
 };

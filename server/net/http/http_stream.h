@@ -49,6 +49,15 @@ class HttpStream {
     }
   }
 
+  // Turns a plain stream into one with TLS, whose handshake comes next.
+  void BeginTls(SslHandle ssl) { tls_ = std::make_unique<Tls>(*tcp_, ssl.release()); }
+
+  // REQUIRES: BeginTls was called, for the client's side of a connection.
+  template <typename Handler>
+  void async_handshake_as_client(Handler&& handler) {
+    tls_->async_handshake(boost::asio::ssl::stream_base::client, std::forward<Handler>(handler));
+  }
+
   // Tells the peer that no more data follows, and waits for the peer to do the same. REQUIRES:
   // is_tls.
   template <typename Handler>

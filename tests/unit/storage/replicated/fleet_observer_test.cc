@@ -28,6 +28,8 @@ NodeRecord RecordOf(const std::string& name, const std::string& address) {
           .run = "run of " + name + " at " + address,
           .address = address,
           .tls_port = 3'248,
+          .http_port = 4'200,
+          .is_https = true,
           .version = "1.0",
           .is_in_sync = true,
           .frames_behind = 7,
