@@ -92,55 +92,68 @@ def cpu_seconds(processes):
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def proposals(fleet):
-    """How many writes etcd has committed."""
-    endpoint = fleet.endpoints.split(",")[0]
-    with urllib.request.urlopen(f"http://{endpoint}/metrics", timeout=5) as answer:
-        text = answer.read().decode()
-    return float(re.search(r"^etcd_server_proposals_committed_total (\S+)$", text, re.M)[1])
+def etcd_metric(fleet, name):
+    """Returns the values of all members."""
+    values = []
+    for endpoint in fleet.endpoints.split(","):
+        with urllib.request.urlopen(f"http://{endpoint}/metrics", timeout=5) as answer:
+            text = answer.read().decode()
+        values.append(float(re.search(rf"^{name} (\S+)$", text, re.M)[1]))
+    return values
+
+
+def etcd_use(fleet):
+    """Returns CPU seconds of all members, committed writes, and bytes received from clients."""
+    return (cpu_seconds(fleet.members),
+            max(etcd_metric(fleet, "etcd_server_proposals_committed_total")),
+            sum(etcd_metric(fleet, "etcd_network_client_grpc_received_bytes_total")))
 
 
 class PartitionLoad:
     """A load generator for each of the given partitions, which run at the same time."""
 
-    def __init__(self, fleet, chosen, commands):
+    def __init__(self, fleet, chosen):
         self.fleet = fleet
-        self.commands = commands
         leaders = fleet.leaders()
         tags = {fleet.partition_of(str(number)): str(number) for number in range(50)}
         self.words = [[BIN / "fairlock_load", "pairs", "--server",
                        f"127.0.0.1:{leaders[partition].port}", "--server-pid",
                        str(leaders[partition].process.pid), "--connections",
                        str(PARTITION_CLIENTS // len(chosen)), "--pipeline", "16",
-                       "--ahead", "8", "--commands", str(commands // len(chosen)), "--key-prefix",
-                       "{%s}" % tags[partition]] for partition in chosen]
+                       "--ahead", "8", "--key-prefix", "{%s}" % tags[partition]]
+                      for partition in chosen]
 
-    def run(self):
-        """Returns changes per second, and for each change the microseconds of CPU of the leaders,
-        etcd and the clients, and etcd's writes."""
-        before = cpu_seconds(self.fleet.members), proposals(self.fleet)
-        began = time.monotonic()
-        running = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    def load(self, commands):
+        """Returns what the generators print, and what etcd used."""
+        before = etcd_use(self.fleet)
+        each = ["--commands", str(commands // len(self.words))]
+        running = [subprocess.Popen(words + each, stdout=subprocess.PIPE, text=True)
                    for words in self.words]
         figures = [{name: float(value) for name, value in
                     map(str.split, process.communicate()[0].splitlines())} for process in running]
         if any(process.returncode for process in running):
             raise SystemExit("fairlock_load failed")
-        after = cpu_seconds(self.fleet.members), proposals(self.fleet)
-        # The generators also take their locks in advance and release them.
-        rate = sum(one["commands_per_second"] for one in figures)
-        share = self.commands / rate / (time.monotonic() - began)
+        return figures, [after - earlier
+                         for earlier, after in zip(before, etcd_use(self.fleet))]
+
+    def run(self, commands):
+        """Returns changes per second, and for each change the microseconds of CPU of the leaders,
+        etcd and the clients, etcd's writes, and their bytes. What etcd does before and after the
+        changes, when the clients take and release their locks one by one, does not count."""
+        _, apart = self.load(commands // 20)
+        figures, used = self.load(commands)
+        seconds, writes, size = ((all_of_it - before) / (commands - commands // 20)
+                                 for all_of_it, before in zip(used, apart))
         leader, clients = (statistics.fmean(one[f"{side}_cpu_us_per_command"] for one in figures)
                            for side in ("server", "client"))
-        return {"rate": rate, "leader": leader, "clients": clients,
-                "etcd": (after[0] - before[0]) * share / self.commands * 1e6,
-                "writes": (after[1] - before[1]) * share / self.commands}
+        return {"rate": sum(one["commands_per_second"] for one in figures), "leader": leader,
+                "clients": clients, "etcd": seconds * 1e6, "writes": writes, "bytes": size}
 
 
 def partitions(is_quick):
     commands = 300_000 if is_quick else 1_000_000
     with PartitionedFleet(partitions=2, nodes_each=1, members=3) as fleet:
-        rounds = [[PartitionLoad(fleet, chosen, commands).run() for chosen in ((0,), (0, 1))]
+        rounds = [[PartitionLoad(fleet, chosen).run(commands) for chosen in ((0,), (0, 1))]
                   for _ in range(1 if is_quick else 3)]
     for name, row in zip(("one partition", "two partitions"), zip(*rounds)):
         figures = {key: statistics.median(one[key] for one in row) for key in row[0]}
@@ -148,7 +161,8 @@ def partitions(is_quick):
         print(f"{name}: {figures['rate']:,.0f} changes/s; CPU for each change: leader "
               f"{figures['leader']:.2f} us, etcd {figures['etcd']:.2f} us, clients "
               f"{figures['clients']:.2f} us, together {cores:.2f} cores; "
-              f"{1 / figures['writes']:,.0f} changes in each write of etcd")
+              f"{1 / figures['writes']:,.0f} changes in each write of etcd, "
+              f"{figures['bytes']:.0f} bytes for each change")
     ratio = statistics.median(two["rate"] / one["rate"] for one, two in rounds)
     print(f"two partitions: {ratio:.2f} times as many changes as one")
 
