@@ -19,7 +19,7 @@ const EARLY_MS = 5;
 const LATE_PART = 0.1;
 const GIVE_UP_MS = 5000;
 // A server that has answered the release has long answered the request before it, unless the client
-// of a cluster still seeks the leader for that request.
+// of a cluster has sent that to another node.
 const ANSWER_MS = 2000;
 
 /** A token, and a time from which at least one whole lease counts. */
@@ -102,14 +102,16 @@ export class Acquisition {
   }
 
   async #send(command: Command): Promise<Answer> {
+    const { connection } = this.port;
     const sentAt = now();
     this.#isAsked = true;
-    const request = this.port.connection.send(command);
+    const request = connection.send(command);
     try {
       return { reply: await within(request, this.#patience(), this.signal), sentAt };
     } catch (error) {
       const done = (): boolean => this.#unanswered.delete(request);
       this.#unanswered.add(request);
+      connection.revoke?.(request);
       request.then(done, done);
       throw error;
     }

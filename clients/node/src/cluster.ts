@@ -27,6 +27,8 @@ export interface ClusterClient {
   readonly fault: Error | undefined;
   /** Sends it to the node that leads the slot, and follows redirections. */
   send(command: Command, slot: Slot): Promise<unknown>;
+  /** Keeps a request from being sent later than now. */
+  revoke?(reply: Promise<unknown>): void;
   /** The node that leads the slot, as far as the client knows. */
   leaderOf(slot: Slot): LeaderNode | undefined;
   /** Reads the table of slots again, if possible not from the node with this address. */
@@ -109,14 +111,17 @@ class SlotConnection implements Connection {
     return this.cluster.client.silence;
   }
 
-  async send(command: Command): Promise<unknown> {
+  send(command: Command): Promise<unknown> {
     const { client } = this.cluster;
-    try {
-      return await client.send(command, this.slot);
-    } catch (error) {
+    const reply = client.send(command, this.slot);
+    reply.catch((error: unknown) => {
       if (isTemporary(error)) void this.cluster.refresh(client.leaderOf(this.slot)?.address);
-      throw error;
-    }
+    });
+    return reply;
+  }
+
+  revoke(reply: Promise<unknown>): void {
+    this.cluster.client.revoke?.(reply);
   }
 
   subscribe(channel: string, listener: Listener): Subscription {

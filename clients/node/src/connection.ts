@@ -27,6 +27,8 @@ export interface Connection {
   /** The end of the names of channels for these keys. */
   readonly channelSuffix: string;
   send(command: Command): Promise<unknown>;
+  /** Keeps a request from being sent after later ones, which a client of a cluster may do. */
+  revoke?(reply: Promise<unknown>): void;
   subscribe(channel: string, listener: Listener): Subscription;
   onEnd(call: () => void): void;
 }

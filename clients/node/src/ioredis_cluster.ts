@@ -8,9 +8,13 @@ import { FOR_SUBSCRIPTIONS } from "./ioredis";
 import type { LeaderNode, Subscriber, SubscriberEvents } from "./leader";
 import type { Command } from "./terms";
 
-// A request that has failed, for example with a time-out, may still be in a queue of ioredis, which
-// would send it later than requests that were made since. Then it must not take a lock.
-const NEVER_AGAIN = { name: "ping", args: [], reject: (): void => undefined };
+/** A command of ioredis. */
+interface Sent {
+  name: string;
+  args: readonly (string | Buffer)[];
+  slot?: number;
+  reject: (error: Error) => void;
+}
 
 export class IoredisClusterClient implements ClusterClient {
   isClosed: boolean;
@@ -18,6 +22,7 @@ export class IoredisClusterClient implements ClusterClient {
   fault: Error | undefined;
   readonly silence: number;
   readonly #sender: IoredisCluster;
+  readonly #revocations = new WeakMap<Promise<unknown>, () => void>();
   #slot = 0;
 
   constructor(private readonly client: IoredisCluster) {
@@ -28,12 +33,7 @@ export class IoredisClusterClient implements ClusterClient {
     this.#sender = Object.create(client, {
       options: { value: { ...client.options, enableAutoPipelining: false } },
       sendCommand: {
-        value: (command: object): unknown => {
-          Object.assign(command, { slot: this.#slot });
-          const reply = client.sendCommand(command as never) as Promise<unknown>;
-          reply.catch(() => Object.assign(command, NEVER_AGAIN));
-          return reply;
-        },
+        value: (command: Sent): Promise<unknown> => this.#sendOnce(command),
       },
     }) as IoredisCluster;
     const watch = (node: IoredisClient): unknown => node.on("close", () => ++this.losses);
@@ -48,10 +48,14 @@ export class IoredisClusterClient implements ClusterClient {
     client.on("connecting", () => (this.isClosed = false));
   }
 
-  async send([name, ...words]: Command, slot: Slot): Promise<unknown> {
-    if (this.isClosed) throw new Error("the client is closed");
+  send([name, ...words]: Command, slot: Slot): Promise<unknown> {
+    if (this.isClosed) return Promise.reject(new Error("the client is closed"));
     this.#slot = slot.number;
-    return await this.#sender.call(name, ...words);
+    return this.#sender.call(name, ...words);
+  }
+
+  revoke(reply: Promise<unknown>): void {
+    this.#revocations.get(reply)?.();
   }
 
   leaderOf(slot: Slot): LeaderNode | undefined {
@@ -78,6 +82,22 @@ export class IoredisClusterClient implements ClusterClient {
 
   onEnd(call: () => void): void {
     this.client.on("end", call);
+  }
+
+  /**
+   * A request that has failed, for example with a time-out, may still be in a queue of ioredis,
+   * which would send it to the next leader, later than requests that were made since.
+   */
+  #sendOnce(command: Sent): Promise<unknown> {
+    command.slot = this.#slot;
+    const { reject } = command; // that of the cluster may send it again
+    const reply = this.client.sendCommand(command as never) as Promise<unknown>;
+    const revoke = (): void => {
+      Object.assign(command, { name: "ping", args: [], reject });
+    };
+    reply.catch(revoke);
+    this.#revocations.set(reply, revoke);
+    return reply;
   }
 }
 
