@@ -41,12 +41,10 @@ Partitions::Partition* Partitions::Find(int slot) const {
 }
 
 awaitable<Partitions::Partition*> Partitions::Learn(int slot, Duration limit) {
-  co_await topology_.Refresh(limit);
-  if (Find(slot) == nullptr) {
-    const auto slots = topology_.PartitionOf(slot);
-    if (!slots) throw Temporary("no node leads the partition of slot " + std::to_string(slot));
-    Add(*slots);
-  }
+  if (!topology_.PartitionOf(slot)) co_await topology_.Refresh(limit);
+  const auto slots = topology_.PartitionOf(slot);
+  if (!slots) throw Temporary("no node leads the partition of slot " + std::to_string(slot));
+  if (Find(slot) == nullptr) Add(*slots);  // another request may have added it meanwhile
   co_return Find(slot);
 }
 

@@ -190,6 +190,24 @@ TEST_F(ClusterTest, AServerWithoutPartitionsIsReported) {
   EXPECT_THROW(other.lock(low), Refused);
 }
 
+TEST_F(ClusterTest, AUserNeedsPermissionForTheSlots) {
+  auto settings = Fleet();
+  settings.user = "shop";
+  settings.password = "secret";
+  Client shop(settings);
+  for (const auto& key : {low, high}) {
+    auto hold = shop.lock(key);
+    auto wait = shop.lock(key, {}, asio::use_future);
+    ASSERT_TRUE(Becomes([&] { return leaders.Waiters(key) == 1; }));
+    hold.release();
+    EXPECT_TRUE(wait.get().release());
+  }
+  settings.user = "stranger";
+  EXPECT_THROW(Client(settings).lock(low), Refused);
+  settings.password = "wrong";
+  EXPECT_THROW(Client(settings).lock(low), Refused);
+}
+
 TEST_F(ClusterTest, AnyOfTheAddressesWillDo) {
   for (const auto& node : Nodes()) {
     Client other({.addresses = {"127.0.0.1:1", node}, .cluster = true});

@@ -2,8 +2,8 @@
 
     with_own_cluster.py PROGRAM [ARGUMENT...]
 
-NODES contains the addresses of the nodes. The program writes lines to the file descriptor
-FLEET_ASK, and reads a line from FLEET_REPLY when each is done:
+NODES contains the addresses of the nodes, which know the users shop and stranger. The program
+writes lines to the file descriptor FLEET_ASK, and reads a line from FLEET_REPLY when each is done:
 
     kill PARTITION        kills the leader of the partition
     hand-over PARTITION   makes it hand over
@@ -15,6 +15,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -22,6 +23,13 @@ sys.path.append(str(ROOT / "tests/integration"))
 from own_cluster import PartitionedFleet  # noqa: E402
 
 HEAL_SECONDS_MAX = 60
+# The permissions that the README names, and those of a server without partitions.
+_APPLICATION = ("on >secret ~* owner:* resetchannels &fairlock:* "
+                "+@lock +@connection +subscribe +unsubscribe")
+USERS = f"""user default on nopass ~* owner:* &* +@all
+user shop {_APPLICATION} +cluster|slots
+user stranger {_APPLICATION}
+"""
 
 
 def heal(fleet, _):
@@ -56,21 +64,29 @@ ACTIONS = {"heal": heal, "hand-over": hand_over,
 
 
 def main(words):
+    with tempfile.NamedTemporaryFile("w", suffix=".acl") as users:
+        users.write(USERS)
+        users.flush()
+        with PartitionedFleet(partitions=2, nodes_each=2,
+                              options=("--acl-file", users.name)) as fleet:
+            return run(fleet, words)
+
+
+def run(fleet, words):
     asked, ask = os.pipe()
     replied, reply = os.pipe()
-    with PartitionedFleet(partitions=2, nodes_each=2) as fleet:
-        nodes = ",".join(f"127.0.0.1:{node.port}" for node in fleet.nodes)
-        with subprocess.Popen(words, pass_fds=(ask, replied), env={
-                **os.environ, "NODES": nodes, "FLEET_ASK": str(ask),
-                "FLEET_REPLY": str(replied)}) as program:
-            os.close(ask)
-            os.close(replied)
-            with os.fdopen(asked) as lines, os.fdopen(reply, "w", buffering=1) as replies:
-                for line in lines:
-                    action, _, partition = line.strip().partition(" ")
-                    ACTIONS[action](fleet, partition)
-                    replies.write("done\n")
-            return program.wait()
+    nodes = ",".join(f"127.0.0.1:{node.port}" for node in fleet.nodes)
+    with subprocess.Popen(words, pass_fds=(ask, replied), env={
+            **os.environ, "NODES": nodes, "FLEET_ASK": str(ask),
+            "FLEET_REPLY": str(replied)}) as program:
+        os.close(ask)
+        os.close(replied)
+        with os.fdopen(asked) as lines, os.fdopen(reply, "w", buffering=1) as replies:
+            for line in lines:
+                action, _, partition = line.strip().partition(" ")
+                ACTIONS[action](fleet, partition)
+                replies.write("done\n")
+        return program.wait()
 
 
 sys.exit(main(sys.argv[1:]))
