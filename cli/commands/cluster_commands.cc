@@ -32,6 +32,8 @@ struct ClusterOptions {
   std::optional<std::string> to;
   std::optional<DurationMs> wait_ms;
   std::string folder;
+  std::string fleet;  // to copy
+  std::optional<std::string> from_etcd;
   std::optional<std::int64_t> partitions;
   std::optional<std::string> etcd;
   std::optional<std::string> name;
@@ -226,18 +228,44 @@ Result<int> Import(const ClusterOptions& options, Context& context) {
 
 // CREATE
 
-Result<int> Create(const ClusterOptions& options, Context& context) {
-  if (!options.partitions) {
-    return Failure{kExitWrongUse, "--partitions is missing: how many partitions share the keys"};
-  }
+// REQUIRES: the number of partitions was given.
+std::vector<std::string> ArgumentsOfNewFleet(const ClusterOptions& options) {
   std::vector<std::string> arguments = ArgumentsOfNode(options);
   if (options.etcd) arguments.insert(arguments.end(), {"--cluster-etcd", *options.etcd});
   if (options.name) arguments.insert(arguments.end(), {"--cluster-name", *options.name});
   arguments.insert(arguments.end(), {"--create-fleet", std::to_string(*options.partitions)});
-  const Result<int> done = RunFairlockd(arguments, options.is_json);
+  return arguments;
+}
+
+Result<int> Create(const ClusterOptions& options, Context& context) {
+  if (!options.partitions) {
+    return Failure{kExitWrongUse, "--partitions is missing: how many partitions share the keys"};
+  }
+  const Result<int> done = RunFairlockd(ArgumentsOfNewFleet(options), options.is_json);
   if (!done) return done.failure();
   if (options.is_json) {
     context.PrintJson(boost::json::object{{"partitions", *options.partitions}});
+  }
+  return kExitDone;
+}
+
+// COPY
+
+Result<int> Copy(const ClusterOptions& options, Context& context) {
+  if (!options.partitions) {
+    return Failure{kExitWrongUse, "--partitions is missing: how many the new fleet has"};
+  }
+  std::vector<std::string> arguments = ArgumentsOfNewFleet(options);
+  arguments.insert(arguments.end(), {"--copy-from", options.fleet});
+  if (options.from_etcd)
+    arguments.insert(arguments.end(), {"--copy-from-etcd", *options.from_etcd});
+  const Result<int> done = RunFairlockd(arguments, options.is_json);
+  if (!done) return done.failure();
+  if (options.is_json) {
+    boost::json::object object;
+    json::AddText(object, "copied", options.fleet);
+    object["partitions"] = *options.partitions;
+    context.PrintJson(object);
   }
   return kExitDone;
 }
@@ -266,14 +294,29 @@ Action DescribeAcceptRestore(Arguments& arguments) {
   return [options](Context& context) { return AcceptRestore(*options, context); };
 }
 
+void DescribeNewFleet(Arguments& arguments, ClusterOptions& options,
+                      const std::string& partitions) {
+  arguments.Number("--partitions", options.partitions, {1, 64}, partitions);
+  arguments.Text("--etcd", options.etcd, "Members of etcd, instead of cluster_etcd in the file");
+  arguments.Text("--name", options.name, "Name of the fleet, instead of cluster_name in the file");
+  arguments.Text("--config", options.config,
+                 "Configuration file of a node of the fleet (/etc/fairlock/fairlock.yaml)");
+}
+
+Action DescribeCopy(Arguments& arguments) {
+  auto options = std::make_shared<ClusterOptions>();
+  arguments.Required("FLEET", options->fleet, "Name of a fleet whose nodes are stopped");
+  DescribeNewFleet(arguments, *options, "How many partitions the new fleet has");
+  arguments.Text("--from-etcd", options->from_etcd,
+                 "Members of the etcd that stores FLEET, if it is another one");
+  arguments.Flag("--json", options->is_json, "Print JSON: the copied fleet, and the partitions");
+  return [options](Context& context) { return Copy(*options, context); };
+}
+
 Action DescribeCreate(Arguments& arguments) {
   auto options = std::make_shared<ClusterOptions>();
-  arguments.Number("--partitions", options->partitions, {1, 64},
-                   "How many partitions share the keys; this can never change");
-  arguments.Text("--etcd", options->etcd, "Members of etcd, instead of cluster_etcd in the file");
-  arguments.Text("--name", options->name, "Name of the fleet, instead of cluster_name in the file");
-  arguments.Text("--config", options->config,
-                 "Configuration file of a node of the fleet (/etc/fairlock/fairlock.yaml)");
+  DescribeNewFleet(arguments, *options,
+                   "How many partitions share the keys; `cluster copy` can change this later");
   arguments.Flag("--json", options->is_json, "Print JSON: the number of partitions");
   return [options](Context& context) { return Create(*options, context); };
 }
@@ -294,6 +337,8 @@ constexpr auto kClusterCommands = std::to_array<CommandRow>({
     {"cluster accept-restore", kServer, "Continues on an etcd restored from a backup",
      DescribeAcceptRestore},
     {"cluster create", kServer, "Creates a fleet whose partitions share the keys", DescribeCreate},
+    {"cluster copy", kServer, "Copies a stopped fleet to a new one with other partitions",
+     DescribeCopy},
     {"cluster import", kServer, "Starts a new fleet with the locks from a data folder",
      DescribeImport},
 });
