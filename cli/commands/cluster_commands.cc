@@ -15,6 +15,7 @@
 #include "cli/commands/confirm.h"
 #include "cli/commands/fairlockd_program.h"
 #include "cli/connection/reply_fields.h"
+#include "cli/connection/server_list.h"
 #include "cli/output/duration.h"
 #include "cli/views/fleet_view.h"
 #include "json/reply_json.h"
@@ -39,6 +40,7 @@ struct ClusterOptions {
   std::optional<std::string> name;
   std::optional<std::string> config;
   bool is_yes = false;
+  bool is_all = false;
   bool is_json = false;
 };
 
@@ -179,6 +181,69 @@ Result<int> FailOver(const ClusterOptions& options, Context& context) {
 
 // ACCEPT-RESTORE
 
+// The outcome of asking the nodes of one partition.
+struct Acceptance {
+  bool is_accepted = false;        // a node has accepted
+  bool has_answered = false;       // a node has answered, perhaps that there is nothing to accept
+  std::optional<Failure> failure;  // why another one has not answered
+};
+
+// Asks every node that `status` lists. Nodes that do not await it answer with an error.
+std::map<std::int64_t, Acceptance> AcceptOnNodes(const protocol::Reply& status,
+                                                 const Context& context) {
+  std::map<std::int64_t, Acceptance> partitions;
+  for (std::int64_t i = 0; i < IntegerOr(status, "partitions"); ++i) partitions[i];
+  const protocol::Reply* const nodes = FindField(status, "nodes");
+  if (nodes == nullptr) return partitions;
+  for (const protocol::Reply& node : nodes->elements) {
+    Acceptance& acceptance = partitions[IntegerOr(node, "partition")];
+    Client client(SettingsFor(AddressOf(node, UsesTls(context.settings)), context.settings),
+                  context.login);
+    client.StayAtServer();
+    client.AcceptStandby();
+    const Result<protocol::Reply> reply = client.Ask({"CLUSTER", "ACCEPT-RESTORE"});
+    acceptance.is_accepted = acceptance.is_accepted || reply;
+    const bool is_answered = reply || reply.failure().exit_code == kExitRefused;
+    acceptance.has_answered = acceptance.has_answered || is_answered;
+    if (!is_answered && !acceptance.failure) acceptance.failure = reply.failure();
+  }
+  return partitions;
+}
+
+Result<int> AcceptRestoreOfAll(const ClusterOptions& options, Context& context) {
+  const Result<protocol::Reply> status = context.client.Ask({"CLUSTER", "STATUS"});
+  if (!status) return status.failure();
+  boost::json::array accepted;
+  boost::json::array failed;
+  std::string text;
+  std::optional<Failure> failure;
+  for (const auto& [partition, acceptance] : AcceptOnNodes(*status, context)) {
+    const std::string name = "partition " + std::to_string(partition);
+    if (acceptance.is_accepted) {
+      accepted.push_back(partition);
+      text += name + ": accepted\n";
+    } else if (acceptance.has_answered) {
+      text += name + ": nothing to accept\n";
+    } else {
+      const Failure why = acceptance.failure.value_or(
+          Failure{kExitUnreachable, "the fleet has no node of this partition"});
+      failed.push_back(boost::json::object{{"partition", partition}, {"error", why.text}});
+      text += name + " failed: " + why.text + "\n";
+      if (!failure) failure = Failure{why.exit_code, name + " failed: " + why.text};
+    }
+  }
+  if (accepted.empty() && !failure) {
+    return Failure{kExitRefused, "there is nothing to accept: etcd was not restored"};
+  }
+  if (options.is_json) {
+    context.PrintJson(boost::json::object{{"accepted", accepted}, {"failed", failed}});
+  } else {
+    context.Print(text);
+  }
+  if (failure) return *failure;
+  return kExitDone;
+}
+
 Result<int> AcceptRestore(const ClusterOptions& options, Context& context) {
   if (options.is_json && !options.is_yes) {
     return Failure{kExitWrongUse, "--json needs --yes, because it cannot ask for confirmation"};
@@ -193,6 +258,7 @@ Result<int> AcceptRestore(const ClusterOptions& options, Context& context) {
     if (!is_sure) return is_sure.failure();
     if (!*is_sure) return kExitNo;
   }
+  if (options.is_all) return AcceptRestoreOfAll(options, context);
   const Result<protocol::Reply> reply = context.client.Ask({"CLUSTER", "ACCEPT-RESTORE"});
   if (!reply) return reply.failure();
   if (options.is_json) {
@@ -289,6 +355,9 @@ Action DescribeFailover(Arguments& arguments) {
 
 Action DescribeAcceptRestore(Arguments& arguments) {
   auto options = std::make_shared<ClusterOptions>();
+  arguments.Flag("--all", options->is_all,
+                 "Accept for all partitions, by asking every node; otherwise for the partition of "
+                 "the node that is asked");
   arguments.Flag("--yes,-y", options->is_yes, "Do not ask for confirmation");
   arguments.Flag("--json", options->is_json, "Print JSON; needs --yes");
   return [options](Context& context) { return AcceptRestore(*options, context); };
