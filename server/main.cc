@@ -67,6 +67,14 @@ bool CheckData(const fairlock::server::Config& config) {
                                      : fairlock::server::PrintLogReport(config);
 }
 
+bool CreateFleet(const CommandLine& line) {
+  if (line.copied_fleet.empty()) {
+    return fairlock::server::CreateFleet(line.config, line.partitions);
+  }
+  return fairlock::server::CopyFleet(line.config, line.partitions,
+                                     {.fleet = line.copied_fleet, .etcd = line.copied_etcd});
+}
+
 int Serve(const CommandLine& line, std::span<const char* const> arguments) {
   // A process that started again from /proc/self/exe would be named after that file.
   ::prctl(PR_SET_NAME, "fairlockd");
@@ -116,8 +124,7 @@ int main(int argc, char** argv) {
     case Action::kImport:
       return fairlock::server::ImportData(line.config, line.imported) ? EXIT_SUCCESS : EXIT_FAILURE;
     case Action::kCreateFleet:
-      return fairlock::server::CreateFleet(line.config, line.partitions) ? EXIT_SUCCESS
-                                                                         : EXIT_FAILURE;
+      return CreateFleet(line) ? EXIT_SUCCESS : EXIT_FAILURE;
     case Action::kRestore:
       return fairlock::server::RestoreBackup(line.config, line.backup) ? EXIT_SUCCESS
                                                                        : EXIT_FAILURE;

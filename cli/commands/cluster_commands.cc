@@ -15,6 +15,7 @@
 #include "cli/commands/confirm.h"
 #include "cli/commands/fairlockd_program.h"
 #include "cli/connection/reply_fields.h"
+#include "cli/connection/server_list.h"
 #include "cli/output/duration.h"
 #include "cli/views/fleet_view.h"
 #include "json/reply_json.h"
@@ -32,11 +33,14 @@ struct ClusterOptions {
   std::optional<std::string> to;
   std::optional<DurationMs> wait_ms;
   std::string folder;
+  std::string fleet;  // to copy
+  std::optional<std::string> from_etcd;
   std::optional<std::int64_t> partitions;
   std::optional<std::string> etcd;
   std::optional<std::string> name;
   std::optional<std::string> config;
   bool is_yes = false;
+  bool is_all = false;
   bool is_json = false;
 };
 
@@ -177,6 +181,69 @@ Result<int> FailOver(const ClusterOptions& options, Context& context) {
 
 // ACCEPT-RESTORE
 
+// The outcome of asking the nodes of one partition.
+struct Acceptance {
+  bool is_accepted = false;        // a node has accepted
+  bool has_answered = false;       // a node has answered, perhaps that there is nothing to accept
+  std::optional<Failure> failure;  // why another one has not answered
+};
+
+// Asks every node that `status` lists. Nodes that do not await it answer with an error.
+std::map<std::int64_t, Acceptance> AcceptOnNodes(const protocol::Reply& status,
+                                                 const Context& context) {
+  std::map<std::int64_t, Acceptance> partitions;
+  for (std::int64_t i = 0; i < IntegerOr(status, "partitions"); ++i) partitions[i];
+  const protocol::Reply* const nodes = FindField(status, "nodes");
+  if (nodes == nullptr) return partitions;
+  for (const protocol::Reply& node : nodes->elements) {
+    Acceptance& acceptance = partitions[IntegerOr(node, "partition")];
+    Client client(SettingsFor(AddressOf(node, UsesTls(context.settings)), context.settings),
+                  context.login);
+    client.StayAtServer();
+    client.AcceptStandby();
+    const Result<protocol::Reply> reply = client.Ask({"CLUSTER", "ACCEPT-RESTORE"});
+    acceptance.is_accepted = acceptance.is_accepted || reply;
+    const bool is_answered = reply || reply.failure().exit_code == kExitRefused;
+    acceptance.has_answered = acceptance.has_answered || is_answered;
+    if (!is_answered && !acceptance.failure) acceptance.failure = reply.failure();
+  }
+  return partitions;
+}
+
+Result<int> AcceptRestoreOfAll(const ClusterOptions& options, Context& context) {
+  const Result<protocol::Reply> status = context.client.Ask({"CLUSTER", "STATUS"});
+  if (!status) return status.failure();
+  boost::json::array accepted;
+  boost::json::array failed;
+  std::string text;
+  std::optional<Failure> failure;
+  for (const auto& [partition, acceptance] : AcceptOnNodes(*status, context)) {
+    const std::string name = "partition " + std::to_string(partition);
+    if (acceptance.is_accepted) {
+      accepted.push_back(partition);
+      text += name + ": accepted\n";
+    } else if (acceptance.has_answered) {
+      text += name + ": nothing to accept\n";
+    } else {
+      const Failure why = acceptance.failure.value_or(
+          Failure{kExitUnreachable, "the fleet has no node of this partition"});
+      failed.push_back(boost::json::object{{"partition", partition}, {"error", why.text}});
+      text += name + " failed: " + why.text + "\n";
+      if (!failure) failure = Failure{why.exit_code, name + " failed: " + why.text};
+    }
+  }
+  if (accepted.empty() && !failure) {
+    return Failure{kExitRefused, "there is nothing to accept: etcd was not restored"};
+  }
+  if (options.is_json) {
+    context.PrintJson(boost::json::object{{"accepted", accepted}, {"failed", failed}});
+  } else {
+    context.Print(text);
+  }
+  if (failure) return *failure;
+  return kExitDone;
+}
+
 Result<int> AcceptRestore(const ClusterOptions& options, Context& context) {
   if (options.is_json && !options.is_yes) {
     return Failure{kExitWrongUse, "--json needs --yes, because it cannot ask for confirmation"};
@@ -191,6 +258,7 @@ Result<int> AcceptRestore(const ClusterOptions& options, Context& context) {
     if (!is_sure) return is_sure.failure();
     if (!*is_sure) return kExitNo;
   }
+  if (options.is_all) return AcceptRestoreOfAll(options, context);
   const Result<protocol::Reply> reply = context.client.Ask({"CLUSTER", "ACCEPT-RESTORE"});
   if (!reply) return reply.failure();
   if (options.is_json) {
@@ -226,18 +294,44 @@ Result<int> Import(const ClusterOptions& options, Context& context) {
 
 // CREATE
 
-Result<int> Create(const ClusterOptions& options, Context& context) {
-  if (!options.partitions) {
-    return Failure{kExitWrongUse, "--partitions is missing: how many partitions share the keys"};
-  }
+// REQUIRES: the number of partitions was given.
+std::vector<std::string> ArgumentsOfNewFleet(const ClusterOptions& options) {
   std::vector<std::string> arguments = ArgumentsOfNode(options);
   if (options.etcd) arguments.insert(arguments.end(), {"--cluster-etcd", *options.etcd});
   if (options.name) arguments.insert(arguments.end(), {"--cluster-name", *options.name});
   arguments.insert(arguments.end(), {"--create-fleet", std::to_string(*options.partitions)});
-  const Result<int> done = RunFairlockd(arguments, options.is_json);
+  return arguments;
+}
+
+Result<int> Create(const ClusterOptions& options, Context& context) {
+  if (!options.partitions) {
+    return Failure{kExitWrongUse, "--partitions is missing: how many partitions share the keys"};
+  }
+  const Result<int> done = RunFairlockd(ArgumentsOfNewFleet(options), options.is_json);
   if (!done) return done.failure();
   if (options.is_json) {
     context.PrintJson(boost::json::object{{"partitions", *options.partitions}});
+  }
+  return kExitDone;
+}
+
+// COPY
+
+Result<int> Copy(const ClusterOptions& options, Context& context) {
+  if (!options.partitions) {
+    return Failure{kExitWrongUse, "--partitions is missing: how many the new fleet has"};
+  }
+  std::vector<std::string> arguments = ArgumentsOfNewFleet(options);
+  arguments.insert(arguments.end(), {"--copy-from", options.fleet});
+  if (options.from_etcd)
+    arguments.insert(arguments.end(), {"--copy-from-etcd", *options.from_etcd});
+  const Result<int> done = RunFairlockd(arguments, options.is_json);
+  if (!done) return done.failure();
+  if (options.is_json) {
+    boost::json::object object;
+    json::AddText(object, "copied", options.fleet);
+    object["partitions"] = *options.partitions;
+    context.PrintJson(object);
   }
   return kExitDone;
 }
@@ -261,19 +355,37 @@ Action DescribeFailover(Arguments& arguments) {
 
 Action DescribeAcceptRestore(Arguments& arguments) {
   auto options = std::make_shared<ClusterOptions>();
+  arguments.Flag("--all", options->is_all,
+                 "Accept for all partitions, by asking every node; otherwise for the partition of "
+                 "the node that is asked");
   arguments.Flag("--yes,-y", options->is_yes, "Do not ask for confirmation");
   arguments.Flag("--json", options->is_json, "Print JSON; needs --yes");
   return [options](Context& context) { return AcceptRestore(*options, context); };
 }
 
+void DescribeNewFleet(Arguments& arguments, ClusterOptions& options,
+                      const std::string& partitions) {
+  arguments.Number("--partitions", options.partitions, {1, 64}, partitions);
+  arguments.Text("--etcd", options.etcd, "Members of etcd, instead of cluster_etcd in the file");
+  arguments.Text("--name", options.name, "Name of the fleet, instead of cluster_name in the file");
+  arguments.Text("--config", options.config,
+                 "Configuration file of a node of the fleet (/etc/fairlock/fairlock.yaml)");
+}
+
+Action DescribeCopy(Arguments& arguments) {
+  auto options = std::make_shared<ClusterOptions>();
+  arguments.Required("FLEET", options->fleet, "Name of a fleet whose nodes are stopped");
+  DescribeNewFleet(arguments, *options, "How many partitions the new fleet has");
+  arguments.Text("--from-etcd", options->from_etcd,
+                 "Members of the etcd that stores FLEET, if it is another one");
+  arguments.Flag("--json", options->is_json, "Print JSON: the copied fleet, and the partitions");
+  return [options](Context& context) { return Copy(*options, context); };
+}
+
 Action DescribeCreate(Arguments& arguments) {
   auto options = std::make_shared<ClusterOptions>();
-  arguments.Number("--partitions", options->partitions, {1, 64},
-                   "How many partitions share the keys; this can never change");
-  arguments.Text("--etcd", options->etcd, "Members of etcd, instead of cluster_etcd in the file");
-  arguments.Text("--name", options->name, "Name of the fleet, instead of cluster_name in the file");
-  arguments.Text("--config", options->config,
-                 "Configuration file of a node of the fleet (/etc/fairlock/fairlock.yaml)");
+  DescribeNewFleet(arguments, *options,
+                   "How many partitions share the keys; `cluster copy` can change this later");
   arguments.Flag("--json", options->is_json, "Print JSON: the number of partitions");
   return [options](Context& context) { return Create(*options, context); };
 }
@@ -294,6 +406,8 @@ constexpr auto kClusterCommands = std::to_array<CommandRow>({
     {"cluster accept-restore", kServer, "Continues on an etcd restored from a backup",
      DescribeAcceptRestore},
     {"cluster create", kServer, "Creates a fleet whose partitions share the keys", DescribeCreate},
+    {"cluster copy", kServer, "Copies a stopped fleet to a new one with other partitions",
+     DescribeCopy},
     {"cluster import", kServer, "Starts a new fleet with the locks from a data folder",
      DescribeImport},
 });

@@ -26,6 +26,8 @@ struct GivenOptions {
   std::string backup;
   std::string imported;
   std::string partitions;
+  std::string copied_fleet;
+  std::string copied_etcd;
   std::vector<std::vector<std::string>> values;  // indexed like AllOptions(); the last value wins
 };
 
@@ -39,6 +41,8 @@ void Describe(CLI::App& app, GivenOptions& given) {
   app.add_option("--restore", given.backup);
   app.add_option("--import", given.imported);
   app.add_option("--create-fleet", given.partitions);
+  app.add_option("--copy-from", given.copied_fleet);
+  app.add_option("--copy-from-etcd", given.copied_etcd);
   app.add_flag("--hash-password", given.hash_password);
   app.add_flag("--version", given.version);
   app.add_flag("--help,-h", given.help);
@@ -147,6 +151,11 @@ CommandLine ReadCommandLine(std::span<const char* const> arguments) {
   line.backup = given.backup;
   line.imported = given.imported;
   line.partitions = given.partitions;
+  line.copied_fleet = given.copied_fleet;
+  line.copied_etcd = given.copied_etcd;
+  if (line.partitions.empty() && !(line.copied_fleet + line.copied_etcd).empty()) {
+    line.error = "command line: --copy-from needs --create-fleet N, the new number of partitions";
+  }
   return line;
 }
 

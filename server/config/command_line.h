@@ -30,6 +30,8 @@ struct CommandLine {
   std::string backup;        // kRestore: the backup's path
   std::string imported;      // kImport: the path of the data folder to import
   std::string partitions;    // kCreateFleet: how many partitions the fleet has
+  std::string copied_fleet;  // kCreateFleet: the name of the fleet to copy; empty: none
+  std::string copied_etcd;   // the members of etcd that store that fleet; empty: cluster_etcd
   std::string error;         // what is wrong and what is allowed; empty: no error
 };
 

@@ -116,6 +116,11 @@ std::string HelpText() {
   text += HelpEntry("--create-fleet N",
                     "Create a fleet of N partitions, which share the keys, and exit. The first "
                     "node of a fleet that does not exist creates it with one.");
+  text += HelpEntry("--copy-from FLEET",
+                    "With --create-fleet: fill the new fleet with the locks of FLEET, which must "
+                    "be stopped.");
+  text += HelpEntry("--copy-from-etcd ENDPOINTS",
+                    "With --copy-from: the etcd that stores FLEET, if it is not cluster_etcd.");
   text += HelpEntry("--hash-password",
                     "Read a password from standard input, print its hash for requirepass or "
                     "acl_file, and exit.");

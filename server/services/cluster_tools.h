@@ -15,6 +15,17 @@ namespace fairlock::server {
 // fleet exists, or if etcd cannot be reached.
 [[nodiscard]] bool CreateFleet(const Config& config, const std::string& partitions);
 
+// The fleet that --copy-from names.
+struct CopiedFleet {
+  std::string fleet;  // its name
+  std::string etcd;   // members of the etcd that stores it; empty: cluster_etcd
+};
+
+// --create-fleet with --copy-from: creates a fleet with that many partitions, and with the locks of
+// another fleet, which must be stopped. False on failure; then there is no such fleet.
+[[nodiscard]] bool CopyFleet(const Config& config, const std::string& partitions,
+                             const CopiedFleet& copied);
+
 // --import: starts the log of a new fleet with the rows of a data folder. No server may be using
 // the folder, which is not changed. False on failure.
 [[nodiscard]] bool ImportData(const Config& config, const std::string& folder);

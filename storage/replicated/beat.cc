@@ -30,8 +30,8 @@ bool IsBefore(const Beat& one, const Beat& other) {
 
 Status ImportNotEnded() {
   return Refused(
-      "an import into this fleet has not ended, or was interrupted; if none is running, run "
-      "`fairlockctl cluster import` again");
+      "an import or a copy into this fleet has not ended, or was interrupted; if none is running, "
+      "run `fairlockctl cluster import` or `cluster copy` again");
 }
 
 std::string EncodeBeat(const Beat& beat) {

@@ -23,7 +23,7 @@ struct Beat {
   enum class State : std::uint8_t {
     kLeading = 1,
     kHandedOver = 2,  // the leader has written everything and named a successor
-    kImporting = 3,   // an import writes the first log of the fleet, or was interrupted
+    kImporting = 3,   // an import or a copy writes the first log, or was interrupted
   };
 
   std::uint64_t epoch = 0;  // increases by one with each take-over

@@ -119,7 +119,7 @@ class DataTools(unittest.TestCase):
         node = self.fleet.nodes[0]
         node.start()
         self.assertEqual(node.process.wait(SECONDS_MAX), 1)
-        refusal = "an import into this fleet has not ended, or was interrupted"
+        refusal = "an import or a copy into this fleet has not ended, or was interrupted"
         self.assertIn(refusal, node.log.read_text())
         report = self.fairlockd("--check-data")
         self.assertEqual(report.returncode, 1)

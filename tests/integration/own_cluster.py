@@ -20,7 +20,8 @@ class PartitionedFleet(own_fleet.Fleet):
         self.partitions = partitions
         self.nodes_each = nodes_each
         for number, node in enumerate(self.nodes):
-            node.words += ["--cluster-machine", f"m{number % nodes_each}"]
+            # Leaders change only when a test wants that.
+            node.words += ["--cluster-machine", f"m{number % nodes_each}", "--cluster-balance", "0"]
 
     def __enter__(self):
         super().__enter__()

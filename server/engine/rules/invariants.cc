@@ -144,8 +144,7 @@ std::size_t Invariants::CheckMultiLocks(const LockEntry& lock) const {
 
 void Invariants::CheckMultiLock(const MultiLock& multi_lock) const {
   const Claim& first = *multi_lock.claims.front();
-  assert(multi_lock.is_held() ==
-         (state_.held_multi_locks.Find(multi_lock.token) == &multi_lock));  // 10
+  assert(!multi_lock.is_held() || state_.held_multi_locks.Find(multi_lock.token));  // 10
   assert(multi_lock.is_held() ? !multi_lock.is_scheduled() : multi_lock.is_whole());
   assert(multi_lock.is_scheduled() == (!multi_lock.is_held() && multi_lock.deadline() < kNever));
   for (const Claim* claim : multi_lock.claims) {

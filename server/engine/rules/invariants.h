@@ -17,7 +17,7 @@
 //     change of overrides come first.
 // 10. The claims of a multi-lock are either places or holds. As places, there is one on each key,
 //     all have the same arrival and state, and either all or none have a reserved slot. As holds,
-//     they have the token of the multi-lock, which no other multi-lock has.
+//     they have the token of the multi-lock, which no other multi-lock of these keys has.
 // 11. `waiting` has, for each place whose request waits, the claim that represents it, and no
 //     others.
 // 12. A place with NOTIFY waits on its channel while the channel is open, and otherwise is among

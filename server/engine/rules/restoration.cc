@@ -22,6 +22,19 @@ std::vector<KeyName> NamesOf(std::uint8_t db, const std::vector<std::string_view
   return names;
 }
 
+// The multi-lock with this token and these keys. Holds of different keys can have the same token if
+// they come from different partitions of a fleet that was copied.
+MultiLock* FindMultiLock(const EngineState& state, Token token, const std::vector<KeyName>& keys) {
+  MultiLock* const any = state.held_multi_locks.Find(token);
+  if (any == nullptr || any->IsOf(keys)) return any;
+  for (const KeyName& key : keys) {
+    const LockEntry* const lock = state.table.Find(state.table.HashOf(key), key);
+    const Hold* const hold = lock != nullptr ? Holds::FindToken(*lock, token) : nullptr;
+    if (hold != nullptr && hold->is_claim()) return static_cast<const Claim*>(hold)->multi_lock();
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 LockEntry& Restoration::LockToRestore(const KeyName& key, const PlainTerms& terms) {
@@ -121,8 +134,9 @@ void Restoration::Restore(const rows::Cooldown& row, TimeMs now) {
 }
 
 MultiLock& Restoration::MultiLockToRestore(const rows::Hold& row) {
-  if (MultiLock* multi_lock = state_.held_multi_locks.Find(row.id.token)) return *multi_lock;
-  auto* multi_lock = new MultiLock(NamesOf(row.id.db, row.claim.mlock_keys));
+  const std::vector<KeyName> names = NamesOf(row.id.db, row.claim.mlock_keys);
+  if (MultiLock* found = FindMultiLock(state_, row.id.token, names)) return *found;
+  auto* multi_lock = new MultiLock(names);
   multi_lock->token = row.id.token;
   state_.held_multi_locks.Insert(*multi_lock);
   return *multi_lock;

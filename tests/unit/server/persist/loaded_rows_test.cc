@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -66,6 +68,47 @@ TEST(LoadedRows, NothingIsLostWhenGarbageIsReclaimed) {
   storage::RowTable expected;
   Replay(record, expected);
   EXPECT_EQ(RowsIn(engine, 1'000), TextsOf(expected));
+}
+
+// They come from two partitions of a fleet that was copied.
+TEST(LoadedRows, TwoMlocksWithOneTokenStaySeparate) {
+  const std::vector<std::vector<std::string_view>> groups = {{"a1", "a2"}, {"b1", "b2", "b3"}};
+  storage::RecordWriter record;
+  const auto put = [&] {
+    for (const auto& keys : groups) {
+      for (const std::string_view key : keys) {
+        rows::Hold row{.id = {.token = 7, .key = key}};
+        row.claim.owner = "owner";
+        row.claim.lease_ms = 60'000;
+        row.claim.mlock_keys = keys;
+        PutRow(record, row);
+      }
+    }
+  };
+  put();
+  LoadedRows rows;
+  Replay(record, rows);
+  ASSERT_TRUE(rows.Finish().ok());
+  engine::LockEngine engine(engine::EngineOptions{});
+  engine::Effects effects;
+  rows.RestoreInto(engine, {.now = 1'000});
+  engine.EndRestore(8, {1'000, effects});
+  engine.CheckInvariants();
+  put();
+  storage::RowTable expected;
+  Replay(record, expected);
+  EXPECT_EQ(RowsIn(engine, 1'000), TextsOf(expected));
+  // Each ends by itself.
+  for (const std::string_view key : groups[0]) {
+    engine.Unlock({{0, key}, "owner", std::nullopt}, {1'000, effects});
+    engine.CheckInvariants();
+  }
+  EXPECT_EQ(RowsIn(engine, 1'000).size(), groups[1].size());
+  for (const std::string_view key : groups[1]) {
+    engine.Unlock({{0, key}, "owner", std::nullopt}, {1'000, effects});
+  }
+  engine.CheckInvariants();
+  EXPECT_TRUE(RowsIn(engine, 1'000).empty());
 }
 
 }  // namespace
