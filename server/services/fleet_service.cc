@@ -151,8 +151,9 @@ void FleetService::Join() {
 }
 
 command::FleetDialect FleetService::dialect() const {
-  if (!joined_.as) return command::FleetDialect::kPlain;
-  const bool is_cluster = settings_.dialect == "cluster" || joined_.as->partitions > 1;
+  // Until the fleet has been read, nothing but the setting tells.
+  const bool has_partitions = joined_.as && joined_.as->partitions > 1;
+  const bool is_cluster = settings_.dialect == "cluster" || has_partitions;
   return is_cluster ? command::FleetDialect::kCluster : command::FleetDialect::kPlain;
 }
 

@@ -6,6 +6,7 @@ import re
 import unittest
 
 from own_cluster import PartitionedFleet
+from own_fleet import Fleet
 from own_redis import REDIS, RedisCluster
 from own_server import Server
 import resp
@@ -399,6 +400,17 @@ class ClusterAnswers(unittest.TestCase):
         self.assertEqual((kind, channel), (b"smessage", b"{b}done"))
         self.assertRegex(message, b'^{"event":"granted","db":0,"key":"b","owner":"waiter"')
         self.assertEqual(waiter.ask("UNLOCK", "b", "waiter"), 1)
+
+    def test_a_node_that_cannot_read_its_fleet_is_a_cluster_without_leaders(self):
+        fleet = Fleet(nodes=1, members=1, options=("--cluster-dialect", "cluster"))
+        node = fleet.nodes[0]
+        self.addCleanup(fleet.__exit__)
+        node.start()  # etcd is not running
+        fleet.await_nodes(10)
+        with self.connect(node) as client:
+            self.assertIn(b"cluster_enabled:1", client.ask("INFO", "cluster"))
+            for line in (("CLUSTER", "SLOTS"), ("CLUSTER", "NODES"), ("LOCK", "a", "w")):
+                self.assertRegex(client.ask(*line), "^CLUSTERDOWN ")
 
     def test_a_single_server_is_no_cluster(self):
         with Server() as server, self.connect(server) as client:

@@ -34,7 +34,12 @@ constexpr std::size_t kLocksWalkedMax = 100'000;
 // Returns false after sending an error if this server is not a node of such a fleet.
 bool IsOn(Invocation& call) {
   if (call.server.routing.is_on()) return true;
-  RefuseOfClusters(call.reply);
+  if (call.server.environment.IsCluster()) {
+    call.reply.Error(ErrorCode::kClusterDown,
+                     "this node has not read yet which partition it serves; try again in a moment");
+  } else {
+    RefuseOfClusters(call.reply);
+  }
   return false;
 }
 
