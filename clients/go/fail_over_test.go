@@ -18,10 +18,12 @@ import (
 func (f *fleet) failOver(client *redis.ClusterClient, partition int, how string) {
 	b := &bench{T: f.T}
 	over := fairlock.WithChannel(b.channel(client))
-	keep, lease := fairlock.WithKeep(time.Minute), fairlock.WithLease(10*time.Second)
+	keep, lease := fairlock.WithKeep(time.Minute), fairlock.WithLease(20*time.Second)
+	lost := make(chan *fairlock.Hold, 10)
+	onLost := fairlock.WithOnLost(func(h *fairlock.Hold) { lost <- h })
 	key, other := f.key(partition, "held"), f.key(1-partition, "undisturbed")
-	hold := b.lock(client, key, lease, stays(f.T))
-	elsewhere := b.lock(client, other, over, lease, stays(f.T))
+	hold := b.lock(client, key, lease, onLost)
+	elsewhere := b.lock(client, other, over, lease, onLost)
 	first := startLock(background, client, key, keep, fairlock.WithOwner("first"))
 	f.untilWaiting(key, "first")
 	second := startLock(background, client, key, keep, over, fairlock.WithOwner("second"))
@@ -51,6 +53,7 @@ func (f *fleet) failOver(client *redis.ClusterClient, partition int, how string)
 	b.unlock(elsewhere)
 	f.await(key).expectNothingLeft(key)
 	f.await(other).expectNothingLeft(other)
+	b.expect(len(lost) == 0, "%d holds were lost", len(lost))
 }
 
 func TestFleetLeaderIsKilled(t *testing.T) {
@@ -72,7 +75,7 @@ func TestFleetLeaderHandsOver(t *testing.T) {
 // A leader that goes silent keeps its connections. Only the read time-out finds out.
 func TestFleetLeaderIsPaused(t *testing.T) {
 	f := newFleet(t)
-	f.failOver(f.client(redis.ClusterOptions{ReadTimeout: time.Second}), 0, "pause")
+	f.failOver(f.client(redis.ClusterOptions{ReadTimeout: 2 * time.Second}), 0, "pause")
 }
 
 // A hold whose release meets a fail-over is released.

@@ -141,8 +141,3 @@ func (b *bench) address() string { return fairlock.AddressOf(b.outside) }
 func (b *bench) subscriptions() int {
 	return len(b.ask("PUBSUB", "CHANNELS", "fairlock:*").([]interface{}))
 }
-
-// stays expects that the hold is neither lost nor reported as lost.
-func stays(t *testing.T) fairlock.Option {
-	return fairlock.WithOnLost(func(h *fairlock.Hold) { t.Errorf("%q is lost", h.Keys()) })
-}

@@ -16,7 +16,7 @@ import (
 	"gopkg.in/redis.v5"
 )
 
-const waitMax = 20 * time.Second
+const waitMax = 40 * time.Second
 
 var background = context.Background()
 
