@@ -18,7 +18,7 @@ import readme_example  # noqa: E402
 from own_cluster import PartitionedFleet  # noqa: E402
 
 FAIL_OVER_SECONDS_MAX = 30
-TESTS_SECONDS_MAX = 200
+TESTS_SECONDS_MAX = 300
 ADDRESSES = '"lock1:3247", "lock2:3247", "lock3:3247"'
 
 
