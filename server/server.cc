@@ -382,6 +382,7 @@ void Server::Reload() {
   }
   if (reloaded.error.empty()) log_.Info("SIGHUP: the options were reloaded");
   tls_.Reload(settings_.config());
+  http_.Reload();
   if (is_ready_) SystemdService::TellReloaded();
 }
 

@@ -6,6 +6,7 @@
 
 #include "server/net/clock.h"
 #include "server/process/version.h"
+#include "storage/replicated/fleet_record.h"
 
 namespace fairlock::server {
 

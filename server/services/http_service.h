@@ -25,6 +25,7 @@ class HttpService {
   // passes them on to connections(). Returns an empty string, or the error and what to do about it.
   [[nodiscard]] std::string Start(const Config& config, net::TlsHandshakes* tls);
   net::TlsConnectionSink& connections() { return connections_; }
+  void Reload() { connections_.ReloadAuthorities(); }
   void Close();
 
  private:

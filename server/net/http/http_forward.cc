@@ -73,9 +73,12 @@ void HttpForward::Cancel() {
 
 void HttpForward::Begin() {
   if (!done_) return;
-  deadline_.expires_after(kTimeMax);
-  deadline_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
-    if (!error) self->Fail("did not answer within 3 s");
+  const bool is_change = message_.method() == beast_http::verb::post;
+  const std::chrono::seconds time_max = is_change ? kChangeTimeMax : kReadTimeMax;
+  deadline_.expires_after(time_max);
+  deadline_.async_wait([self = shared_from_this(), time_max](const auto& error) {
+    if (error) return;
+    self->Fail("did not answer within " + std::to_string(time_max.count()) + " s");
   });
   resolver_.Resolve(to_.host, [self = shared_from_this()](const HostAddresses& addresses) {
     self->Connect(addresses);

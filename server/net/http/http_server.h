@@ -35,6 +35,9 @@ class HttpServer final : public ConnectionSink,
   HttpServer& operator=(const HttpServer&) = delete;
   ~HttpServer() { Close(); }
 
+  // Reads the CAs of other nodes again.
+  void ReloadAuthorities() { to_nodes_.Forget(); }
+
   // Refuses new connections from now on, and closes all others.
   void Close();
 
@@ -56,7 +59,7 @@ class HttpServer final : public ConnectionSink,
   TurnLoop& loop_;
   const http::Api& api_;
   const std::size_t connections_max_;
-  const TlsClientContext to_nodes_;
+  TlsClientContext to_nodes_;
   std::vector<std::weak_ptr<HttpForward>> forwards_;
   std::unordered_map<const HttpPeer*, std::shared_ptr<HttpPeer>> peers_;
   bool is_closed_ = false;

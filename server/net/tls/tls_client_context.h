@@ -18,6 +18,9 @@ class TlsClientContext {
   // `ca_file` empty: trusts the CAs that the system trusts.
   explicit TlsClientContext(std::string ca_file) : ca_file_(std::move(ca_file)) {}
 
+  // Reads the CAs again for the next connection.
+  void Forget() { context_.reset(); }
+
   // `host` is a name or a numeric address. Null: `error` gives the reason.
   SslHandle NewConnection(const std::string& host) const;
   const std::string& error() const { return error_; }
