@@ -102,8 +102,9 @@ class CopyFleetTest : public testing::Test {
   bool Exists(const std::string& key) const {
     return !client_->Range({.key = key, .range_end = {}}, 5s).found.empty();
   }
-  void ExpectIsRefused(const std::string& why) const {
-    const auto copy = CopyFleet(Options());
+  void ExpectIsRefused(const std::string& why) const { ExpectIsRefused(why, Options()); }
+  void ExpectIsRefused(const std::string& why, const CopyFleetOptions& options) const {
+    const auto copy = CopyFleet(options);
     EXPECT_EQ(copy.status().code(), StatusCode::kRefused);
     EXPECT_NE(copy.status().message().find(why), std::string::npos) << copy.status().message();
     EXPECT_FALSE(Exists("/fairlock/new/fleet"));
@@ -157,7 +158,9 @@ TEST_F(CopyFleetTest, ASourceWhoseRegisterChangesIsRefused) {
   RowTable rows;
   ASSERT_TRUE(home->AwaitLeadership([&rows]() -> ChangeSink& { return rows; }).ok());
   // AwaitLeadership has begun to write beats several times a second.
-  ExpectIsRefused("node n8 of the fleet old leads; stop all its nodes first");
+  CopyFleetOptions options = Options();
+  options.silence = 1s;
+  ExpectIsRefused("node n8 of the fleet old leads; stop all its nodes first", options);
   ASSERT_TRUE(home->HandOver("").ok());
   ASSERT_TRUE(CopyFleet(Options()).ok());
 }
