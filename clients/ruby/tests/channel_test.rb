@@ -49,6 +49,16 @@ class ChannelTest < Case
     assert_empty waiters("k")
   end
 
+  def test_messages_that_are_not_the_servers_are_ignored
+    ask("LOCK", "k", "other")
+    waiter = in_thread { lock("k") { :held } }
+    wait_until { waiters("k").size == 1 }
+    ["", "text", "[]", "{}", '{"key":1,"owner":"x"}', '{"event":"granted","key":"k","owner":"x"}']
+      .each { |text| ask("PUBLISH", @channel.name, text) }
+    ask("UNLOCK", "k", "other")
+    assert_equal :held, result_of(waiter)
+  end
+
   def test_many_keys
     ask("LOCK", "b", "other")
     thread = in_thread { lock("a", "b").acquire }

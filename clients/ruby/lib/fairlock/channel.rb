@@ -80,7 +80,7 @@ module Fairlock
 
     # Takes note of a message. For Subscription.
     def deliver(name, text)
-      message = Message.parse(text)
+      message = Message.parse(text) || return
       listener = @gate.synchronize { @listeners.dig(name, [message.key, message.owner]) }
       listener&.call(message)
     end

@@ -8,10 +8,15 @@ module Fairlock
   # A message on a NOTIFY channel. `event`: "granted", "timeout", "cancelled", "superseded", "lost";
   # or "subscribed", which the channel itself delivers when it has a connection again.
   Message = Struct.new(:event, :key, :owner, :token, :reason) do
+    # Returns nil for a message that is not the server's: anyone may publish on the channel.
     def self.parse(text)
       fields = JSON.parse(text)
+      return unless fields.is_a?(Hash) && %w[key owner].all? { |name| fields[name].is_a?(String) }
+
       new(fields["event"], exact(fields, "key"), exact(fields, "owner"), fields["token"],
           fields["reason"])
+    rescue JSON::ParserError
+      nil
     end
 
     def self.exact(fields, name)
