@@ -43,7 +43,7 @@ import socket, sys
 sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))]
 print(*(s.getsockname()[1] for s in sockets))' "$1"
 }
-read -r -a ports <<<"$(FreePorts $((6 + 2 * nodes)))"
+read -r -a ports <<<"$(FreePorts $((6 + 3 * nodes)))"
 
 members=
 endpoints=
@@ -75,7 +75,8 @@ dialect=auto
 declare -A node_pids
 for i in $(seq 0 $((nodes - 1))); do
   port=${ports[i + 6]}
-  "$bin/fairlockd" --port "$port" --bind 127.0.0.1 --http-port 0 --unix-socket "" \
+  "$bin/fairlockd" --port "$port" --bind 127.0.0.1 --unix-socket "" \
+    --http-port "${ports[i + 6 + 2 * nodes]}" \
     --sentinel-port "${ports[i + 6 + nodes]}" \
     --cluster-etcd "$endpoints" --cluster-node "node$i" --cluster-machine "machine$((i % 2))" \
     --cluster-dialect "$dialect" \
@@ -118,6 +119,7 @@ logs:      $folder/*.log
 Take a lock:               redis-cli -c -p ${ports[6]} LOCK order:42 worker-1 PX 60000
 Take two at once:          redis-cli -c -p ${ports[6]} MLOCK 2 {order:7}a {order:7}b worker-1
 Look at the fleet:         $bin/fairlockctl --host $hosts cluster status
+Look at it in a browser:   http://127.0.0.1:${ports[6 + 2 * nodes]}/
 Kill the first leader:     kill -9 ${node_pids[$leader]}
 TEXT
   if [ "${FAIRLOCK_RUN_CLUSTER_ONCE:-}" = yes ]; then exit 0; fi
@@ -153,6 +155,7 @@ logs:      $folder/*.log
 Take a lock at any node:   redis-cli -p $standby LOCK order:42 worker-1 PX 60000
 Wait for it at another:    redis-cli -p $leader LOCK order:42 worker-2 WAIT 60s
 Look at the fleet:         $bin/fairlockctl --host $hosts cluster status
+Look at it in a browser:   http://127.0.0.1:${ports[6 + 2 * nodes]}/
 Kill the leader:           kill -9 ${node_pids[$leader]}
 Hand over in good order:   $bin/fairlockctl --host $hosts cluster failover
 TEXT
