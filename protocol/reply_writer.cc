@@ -110,7 +110,10 @@ void ReplyWriter::PushHeader(std::size_t count) {
 
 void ReplyWriter::Double(double value) {
   Digits digits;
-  const std::string_view text = FormatDouble(digits, value);
+  DoubleText(FormatDouble(digits, value));
+}
+
+void ReplyWriter::DoubleText(std::string_view text) {
   if (!IsResp3()) return Bulk(text);
   out_.push_back(',');
   out_.append(text).append(kLineEnd);

@@ -62,6 +62,8 @@ class ReplyWriter {
 
   // Writes the shortest digits that read back as the same number. In RESP2, this is a bulk.
   void Double(double value);
+  // Writes a number that has been formatted already. In RESP2, this is a bulk.
+  void DoubleText(std::string_view text);
   // In RESP2, this is the integer 1 or 0.
   void Boolean(bool value);
   // `format` has three letters, such as "txt". In RESP2, the text is written as a bulk.

@@ -292,6 +292,9 @@ void Server::ApplyToCommands(const Config& config) {
   options.places_per_key_max = Bound(config.max_places_per_key);
   options.claims_per_client_max = Bound(config.max_locks_per_connection);
   parts_.availability.BoundMemory(static_cast<std::uint64_t>(config.max_memory), net::BoottimeMs());
+  parts_.values.limits() = {.elements_max = static_cast<std::size_t>(config.value_elements_max),
+                            .bytes_max = static_cast<std::size_t>(config.value_bytes_max),
+                            .values_max = Bound(config.max_locks)};
   parts_.newcomers.set_limits(
       {.time_ms_max = config.unauthenticated_timeout,
        .count_max = static_cast<std::size_t>(config.max_unauthenticated_clients)});

@@ -8,7 +8,7 @@
 
 namespace fairlock::access {
 
-inline constexpr std::size_t kCommandsMax = 256;
+inline constexpr std::size_t kCommandsMax = 512;
 
 // A set of commands, by their numbers in the vocabulary.
 using CommandSet = std::bitset<kCommandsMax>;

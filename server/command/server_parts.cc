@@ -24,13 +24,15 @@ ServerParts::ServerParts(CommandTable the_table, const engine::EngineOptions& en
       notifier(locks, channels, messages, environment.clock),
       watched_keys(locks),
       transactions(watched_keys, availability),
+      values(locks, watched_keys, event_publisher),
       replies(locks, unix_time, table, statistics),
-      delivery(locks, messages, notifier, replies),
+      lists(values, replies, statistics),
+      delivery(locks, messages, notifier, replies, lists),
       access(table, statistics.counters),
       newcomers(statistics, environment.log),
       sessions(access, newcomers, locks.engine()),
       log_ins(environment, access, sessions, clients, replies, statistics),
-      access_review(access, sessions, clients, table, locks, delivery),
+      access_review(access, sessions, clients, table, locks, delivery, lists),
       lifecycle({.locks = locks,
                  .statistics = statistics,
                  .clients = clients,
@@ -42,6 +44,7 @@ ServerParts::ServerParts(CommandTable the_table, const engine::EngineOptions& en
                  .sessions = sessions,
                  .grants = grants,
                  .delivery = delivery,
+                 .lists = lists,
                  .own_user = access.own_user()}),
       admission(table, access, routing, availability),
       prefetch(table, locks.engine(), recorder),
@@ -81,13 +84,16 @@ void ServerParts::ServePartition(std::uint32_t partition, std::uint32_t partitio
 bool ServerParts::Advance(engine::TimeMs now, std::size_t steps_max) {
   if (newcomers.NextDeadline() <= now) newcomers.CloseDue(now);
   channels.PublishDeferred();
-  const bool is_more_due = locks.engine().Advance(steps_max, locks.StepAt(now));
+  bool is_more_due = locks.engine().Advance(steps_max, locks.StepAt(now));
+  if (values.store().Advance(now, steps_max)) is_more_due = true;
+  lists.EndDue(now);
   delivery.Deliver(now);
   return is_more_due || channels.has_deferred();
 }
 
 engine::TimeMs ServerParts::NextDeadline() const {
-  return std::min(locks.engine().NextDeadline(), newcomers.NextDeadline());
+  return std::min({locks.engine().NextDeadline(), newcomers.NextDeadline(),
+                   values.store().NextDeadline(), values.waiters().NextDeadline()});
 }
 
 }  // namespace fairlock::command

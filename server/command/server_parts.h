@@ -14,6 +14,7 @@
 #include "server/command/cluster/key_routing.h"
 #include "server/command/delivery/awaited_replies.h"
 #include "server/command/delivery/effect_delivery.h"
+#include "server/command/delivery/list_delivery.h"
 #include "server/command/environment/environment.h"
 #include "server/command/environment/unix_time.h"
 #include "server/command/execution/admission.h"
@@ -34,6 +35,7 @@
 #include "server/command/table/glob_walk.h"
 #include "server/command/transactions/transactions.h"
 #include "server/command/transactions/watched_keys.h"
+#include "server/command/values/values.h"
 #include "server/engine/lock_engine.h"
 #include "server/record/recorder.h"
 
@@ -78,7 +80,9 @@ struct ServerParts {
   Monitors monitors;
   WatchedKeys watched_keys;
   Transactions transactions;
+  Values values;
   AwaitedReplies replies;
+  ListDelivery lists;
   EffectDelivery delivery;
 
   AccessControl access;

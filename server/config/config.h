@@ -61,6 +61,8 @@ struct Config {
   std::int64_t max_places = 0;
   std::int64_t max_places_per_key = 0;
   std::int64_t max_locks_per_connection = 0;
+  std::int64_t value_elements_max = 0;
+  std::int64_t value_bytes_max = 0;
   std::int64_t max_memory = 0;
   std::int64_t max_limit_overrides = 0;
   std::int64_t deadlock_search = 0;

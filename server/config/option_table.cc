@@ -3,6 +3,7 @@
 #include <array>
 
 #include "server/config/config_options.h"
+#include "server/values/value_limits.h"
 
 namespace fairlock::server {
 
@@ -166,7 +167,7 @@ constexpr auto kOptions = std::to_array<Option>({
      "nobody."},
     {"max_locks", OptionType::kNumber, "0", 0, kCountMax, false, "", &Config::max_locks,
      "Maximum number of keys that are held or waited for; requests for further keys are refused. "
-     "0: unlimited."},
+     "Hashes, lists, sets and sorted sets are counted apart, up to the same number. 0: unlimited."},
     {"max_places", OptionType::kNumber, "0", 0, kCountMax, false, "", &Config::max_places,
      "Maximum number of waiting requests; further ones are refused. 0: unlimited."},
     {"max_places_per_key", OptionType::kNumber, "0", 0, kCountMax, true, "",
@@ -176,6 +177,14 @@ constexpr auto kOptions = std::to_array<Option>({
      &Config::max_locks_per_connection,
      "Maximum number of locks held or waited for that were last requested on one connection, "
      "counting each key of an MLOCK; further ones are refused. 0: unlimited."},
+    {"value_elements_max", OptionType::kNumber, "1000", 1, values::kElementsMax, true, "",
+     &Config::value_elements_max,
+     "Maximum number of elements of a hash, list, set or sorted set; a command that would add more "
+     "is refused. Every change writes the whole value."},
+    {"value_bytes_max", OptionType::kSize, "64kb", kKb, values::kBytesMax, true, "",
+     &Config::value_bytes_max,
+     "Maximum size of a hash, list, set or sorted set, with 16 bytes for each element in addition "
+     "to its own; a command that would exceed it is refused."},
     {"max_memory", OptionType::kSize, "0", 0, 1024 * kGb, true, "maxmemory", &Config::max_memory,
      "When more memory than this is in use, locks can be renewed and released, but new locks, "
      "waits and subscriptions are refused. 0: unlimited."},

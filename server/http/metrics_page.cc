@@ -70,6 +70,8 @@ constexpr auto kMetrics = std::to_array<Metric>({
      [](const Source& s) { return Real(s.locks.skipped); }},
     {"fairlock_cooling_rooms", MetricType::Gauge, "Slots that MINHOLD keeps from being granted",
      [](const Source& s) { return Real(s.locks.cooldowns); }},
+    {"fairlock_values", MetricType::Gauge, "Hashes, lists, sets and sorted sets",
+     [](const Source& s) { return Real(s.server.values.store().size()); }},
     {"fairlock_grants_total", MetricType::Counter, "Locks granted",
      [](const Source& s) { return Real(s.locks.granted); }},
     {"fairlock_grants_after_wait_total", MetricType::Counter, "Locks granted to those who waited",

@@ -164,6 +164,12 @@ storage::Status LoadedRows::Sort(std::string_view name, std::string_view value) 
     case storage::RowKind::kMeta:
       TakeMeta(key, value);
       return {};
+    case storage::RowKind::kValue: {
+      rows::Value row;
+      if (!storage::DecodeRow(key, value, row) || !IsWithinBounds(row)) return NotOurs("value");
+      values_.push_back({0, key, value});
+      return {};
+    }
   }
   return NotOurs("row");
 }
@@ -210,6 +216,13 @@ void LoadedRows::RestoreInto(engine::LockEngine& engine, const RestoreOptions& o
     if (!storage::DecodeRow(ranked.key, ranked.value, limit)) continue;
     // If there are more overrides than are allowed now, the newest are dropped.
     if (!engine.SetLimit(OverrideOf(limit, options), options.now)) break;
+  }
+}
+
+void LoadedRows::RestoreInto(values::ValueStore& values, engine::TimeMs now) const {
+  rows::Value row;
+  for (const Ranked& ranked : values_) {
+    if (storage::DecodeRow(ranked.key, ranked.value, row)) values.Restore(row, now);
   }
 }
 

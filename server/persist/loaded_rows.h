@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/engine/lock_engine.h"
+#include "server/values/value_store.h"
 #include "storage/log/load_log.h"
 #include "storage/records/rows.h"
 
@@ -46,6 +47,8 @@ class LoadedRows final : public storage::ChangeSink {
 
   // REQUIRES: the engine has no locks. The caller must call EndRestore afterwards.
   void RestoreInto(engine::LockEngine& engine, const RestoreOptions& options) const;
+  // REQUIRES: the store is empty.
+  void RestoreInto(values::ValueStore& values, engine::TimeMs now) const;
 
  private:
   // The kind and the key of a row in one string, with its hash, so that a growing table need not
@@ -88,6 +91,7 @@ class LoadedRows final : public storage::ChangeSink {
   std::vector<Ranked> places_;  // by arrival
   std::vector<Ranked> cooling_;
   std::vector<Ranked> limits_;  // by age
+  std::vector<Ranked> values_;  // in no order
   std::uint64_t token_ceiling_ = 0;
   std::uint64_t last_run_flags_ = 0;
   std::string last_boot_id_;

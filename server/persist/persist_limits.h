@@ -10,5 +10,7 @@ namespace fairlock::persist {
 inline constexpr std::uint64_t kWaitingBytesMax = std::uint64_t{16} << 20;
 // The number of locks that a turn visits for a snapshot, or for long leases.
 inline constexpr std::size_t kLocksOfASlice = 2'000;
+// A slice with values ends at this size.
+inline constexpr std::size_t kValueBytesOfASlice = std::size_t{256} << 10;
 
 }  // namespace fairlock::persist

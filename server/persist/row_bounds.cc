@@ -52,6 +52,11 @@ bool IsWithinBounds(const rows::Cooldown& row) {
          IsDuration(row.remaining_ms.value_or(0));
 }
 
+bool IsWithinBounds(const rows::Value& row) {
+  return IsKey(row.id.db, row.id.key) && row.ttl_ms <= engine::kLeaseMsMax &&
+         IsDuration(row.remaining_ms.value_or(0));
+}
+
 bool IsWithinBounds(const storage::LimitRow& row) {
   return IsKey(row.id.db, row.id.pattern) && row.limit <= engine::kLimitMax &&
          row.length_ms.value_or(0) <= static_cast<std::uint64_t>(engine::kForever);

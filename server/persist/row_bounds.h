@@ -11,5 +11,6 @@ bool IsWithinBounds(const rows::Hold& row);
 bool IsWithinBounds(const rows::Place& row);
 bool IsWithinBounds(const rows::Cooldown& row);
 bool IsWithinBounds(const storage::LimitRow& row);
+bool IsWithinBounds(const rows::Value& row);
 
 }  // namespace fairlock::persist

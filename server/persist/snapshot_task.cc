@@ -20,39 +20,47 @@ constexpr std::uint64_t kWaitingBytesOfSlices = kWaitingBytesMax / 4;
 
 bool SnapshotTask::IsHeldUp() const { return journal_.depth().bytes > kWaitingBytesOfSlices; }
 
+std::optional<SnapshotTask::Cursor> SnapshotTask::WritePart(const Cursor& cursor,
+                                                            const engine::RowDetail& detail,
+                                                            engine::TimeMs now) {
+  std::uint64_t next = 0;
+  if (cursor.is_in_values) {
+    next = values_->WriteSlice(cursor.next, {.with_time_left = detail.with_time_left}, now, slice_);
+  } else {
+    RowWriter rows(slice_);
+    next = engine_.ScanRows(cursor.next, kLocksOfASlice, detail, now, rows);
+  }
+  if (next != 0) return Cursor{cursor.is_in_values, next};
+  if (cursor.is_in_values || !values_) return std::nullopt;
+  return Cursor{.is_in_values = true};
+}
+
 void SnapshotTask::Advance(engine::TimeMs now, const WriteHead& write_head) {
   if (!cursor_) {
     if (batch_bytes_ < std::max(kBatchBytesMax, 2 * snapshot_bytes_)) return;
     journal_.BeginSnapshot();
-    cursor_ = 0;
+    cursor_ = Cursor();
     batch_bytes_ = snapshot_bytes_ = 0;
     write_head(slice_);
   }
   if (IsHeldUp()) return;
-  RowWriter rows(slice_);
   const engine::RowDetail detail{.with_all_places = engine_.options().stores_all_places};
-  const std::uint64_t next = engine_.ScanRows(*cursor_, kLocksOfASlice, detail, now, rows);
+  cursor_ = WritePart(*cursor_, detail, now);
   snapshot_bytes_ += slice_.size();
   journal_.AppendSlice(slice_);
-  cursor_ = next;
-  if (next != 0) return;
-  cursor_.reset();
-  journal_.FinishSnapshot();
+  if (!cursor_) journal_.FinishSnapshot();
 }
 
 void SnapshotTask::WriteFinal(engine::TimeMs now, const WriteHead& write_head) {
   journal_.BeginSnapshot();
   write_head(slice_);
-  std::uint64_t cursor = 0;
-  do {
-    RowWriter rows(slice_);
-    cursor = engine_.ScanRows(cursor, kLocksOfASlice,
-                              {.with_time_left = true, .with_all_places = true}, now, rows);
+  cursor_ = Cursor();
+  while (cursor_) {
+    cursor_ = WritePart(*cursor_, {.with_time_left = true, .with_all_places = true}, now);
     journal_.AppendSlice(slice_);
     if (journal_.depth().bytes > kWaitingBytesMax) journal_.AwaitWritten();
-  } while (cursor != 0);
+  }
   journal_.FinishSnapshot();
-  cursor_.reset();
 }
 
 void SnapshotTask::WriteEmpty(const WriteHead& write_head) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "server/engine/lock_engine.h"
+#include "server/persist/value_writer.h"
 #include "storage/log/journal.h"
 
 namespace fairlock::persist {
@@ -17,8 +18,11 @@ class SnapshotTask {
   // Writes the rows of a snapshot that do not belong to locks.
   using WriteHead = std::function<void(storage::RecordWriter& slice)>;
 
-  SnapshotTask(engine::LockEngine& engine, storage::Journal& journal, const storage::LogEnd& end)
+  // `values` is empty if values are not stored; it may change until the first snapshot.
+  SnapshotTask(engine::LockEngine& engine, const std::optional<ValueWriter>& values,
+               storage::Journal& journal, const storage::LogEnd& end)
       : engine_(engine),
+        values_(values),
         journal_(journal),
         batch_bytes_(end.batch_bytes),
         snapshot_bytes_(end.slice_bytes) {}
@@ -38,12 +42,23 @@ class SnapshotTask {
   void WriteEmpty(const WriteHead& write_head);
 
  private:
+  // The next part of a walk: locks first, then values.
+  struct Cursor {
+    bool is_in_values = false;
+    std::uint64_t next = 0;
+  };
+
+  // Adds the part at the cursor to the slice. Returns the next part; none: the walk has ended.
+  std::optional<Cursor> WritePart(const Cursor& cursor, const engine::RowDetail& detail,
+                                  engine::TimeMs now);
+
   engine::LockEngine& engine_;
+  const std::optional<ValueWriter>& values_;
   storage::Journal& journal_;
   storage::RecordWriter slice_;
   std::uint64_t batch_bytes_;     // the size of the batches since the last snapshot began
   std::uint64_t snapshot_bytes_;  // the size of the last snapshot
-  std::optional<std::uint64_t> cursor_;
+  std::optional<Cursor> cursor_;
 };
 
 }  // namespace fairlock::persist

@@ -62,7 +62,7 @@ StateLog::StateLog(engine::LockEngine& engine, storage::LogHome& home, const Loa
       space_(options_.free_bytes_min),
       boot_id_(storage::BootId()),
       journal_(home_.store(), home_.end(), JournalOptionsOf(options_), options_.wake),
-      snapshot_(engine_, journal_, home_.end()),
+      snapshot_(engine_, value_writer_, journal_, home_.end()),
       sweep_(engine_, step.now) {
   JudgeLastRun(rows);
   if (keeps_locks()) {
@@ -76,7 +76,13 @@ StateLog::StateLog(engine::LockEngine& engine, storage::LogHome& home, const Loa
     grants_from_ = step.now + options_.start_delay_ms;
     engine_.DelayGrantsUntil(grants_from_);
   }
-  if (keeps_locks()) writer_.emplace(engine_);
+  if (keeps_locks()) {
+    writer_.emplace(engine_);
+    if (options_.values != nullptr) {
+      rows.RestoreInto(*options_.values, step.now);
+      value_writer_.emplace(*options_.values);
+    }
+  }
   if (writer_ && rows.has_long_leases()) writer_->set_has_long_leases();
   BeginRun();
 }
@@ -178,9 +184,10 @@ std::uint64_t StateLog::Seal(engine::TimeMs now) {
 }
 
 void StateLog::HandOverChanges(engine::TimeMs now) {
-  if (is_stopped_ || !writer_ || !writer_->has_changes()) return;
+  if (is_stopped_ || !writer_ || !has_changes()) return;
   GrantsOfBatch grants;
   writer_->Write(MomentAt(now), batch_, grants);
+  if (value_writer_) value_writer_->Write(batch_);
   if (batch_.empty()) return;
   if (Append(storage::AppendMode::kAtOnce)) {
     times_.CountAtOnce();
@@ -277,10 +284,10 @@ void StateLog::Stop(engine::TimeMs now) {
   Seal(now);
   const std::uint64_t flags = RunFlags() | storage::kLastRunStoppedCleanly;
   if (options_.confirms_replies) {
-    writer_.reset();  // the log has everything that the next leader needs
+    EndWriters();  // the log has everything that the next leader needs
   } else if (writer_) {
     snapshot_.WriteFinal(now, [&](auto& slice) { WriteHead(slice, flags, MomentAt(now)); });
-    writer_.reset();  // the state is final
+    EndWriters();  // the state is final
   } else {
     WriteMeta(batch_, flags);
     Append(storage::AppendMode::kDurable);
@@ -288,6 +295,11 @@ void StateLog::Stop(engine::TimeMs now) {
   journal_.Stop();
   progress_ = journal_.Look();
   is_stopped_ = true;
+}
+
+void StateLog::EndWriters() {
+  writer_.reset();
+  value_writer_.reset();
 }
 
 StateLogFigures StateLog::Figures() const {

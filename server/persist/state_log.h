@@ -17,6 +17,7 @@
 #include "server/persist/space_check.h"
 #include "server/persist/token_reservation.h"
 #include "server/persist/undelivered_grants.h"
+#include "server/persist/value_writer.h"
 #include "storage/log/journal.h"
 #include "storage/log/log_home.h"
 
@@ -45,6 +46,8 @@ struct StateLogOptions {
   // then waits for a write that began after the reply was made, which proves that no process had
   // taken over by then. Requires kSync.
   bool confirms_replies = false;
+  // The values that are stored beside the locks; null: there are none. Must outlive the log.
+  values::ValueStore* values = nullptr;
   // Called by the journal's threads when BeginTurn has something to do.
   std::function<void()> wake;
   std::function<std::int64_t()> unix_ms;
@@ -124,6 +127,9 @@ class StateLog {
 
  private:
   bool keeps_locks() const { return options_.durability != Durability::kNone; }
+  bool has_changes() const {
+    return writer_->has_changes() || (value_writer_ && value_writer_->has_changes());
+  }
   bool has_failed() const { return progress_.has_failed || !home_status_.ok(); }
   bool is_running() const { return is_ready_ && !is_stopped_ && !has_failed(); }
   Moment MomentAt(engine::TimeMs now) const { return {now, options_.unix_ms()}; }
@@ -141,12 +147,14 @@ class StateLog {
   void WriteMeta(storage::RecordWriter& record, std::uint64_t run_flags) const;
   void WriteHead(storage::RecordWriter& slice, std::uint64_t run_flags, const Moment& moment);
   void CheckHome(engine::TimeMs now);
+  void EndWriters();
 
   engine::LockEngine& engine_;
   storage::LogHome& home_;
   const StateLogOptions options_;
   TokenReservation tokens_;
   std::optional<BatchWriter> writer_;  // none: locks are not stored
+  std::optional<ValueWriter> value_writer_;
   UndeliveredGrants undelivered_;
   storage::RecordWriter batch_;
   storage::JournalProgress progress_;

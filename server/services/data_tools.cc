@@ -67,8 +67,8 @@ void PrintContents(const storage::DataReport& report) {
             << report.first_batch << " to " << report.last_batch << '\n'
             << "holds " << rows(storage::RowKind::kHold) << ", places "
             << rows(storage::RowKind::kPlace) << ", cooldowns " << rows(storage::RowKind::kCooldown)
-            << ", limits " << rows(storage::RowKind::kLimit) << ", tokens below "
-            << report.token_ceiling << '\n';
+            << ", limits " << rows(storage::RowKind::kLimit) << ", values "
+            << rows(storage::RowKind::kValue) << ", tokens below " << report.token_ceiling << '\n';
   for (const std::string& damage : report.damages) std::cout << "damage: " << damage << '\n';
   std::cout << (report.is_whole() ? "whole\n" : "damaged\n");
 }

@@ -62,6 +62,7 @@ std::string PersistenceService::Start(const Config& config, bool initialises,
               .free_bytes_min = static_cast<std::uint64_t>(config.min_free_disk),
               .restart_grace_ms = config.restart_grace,
               .start_delay_ms = config.start_delay,
+              .values = &parts_.values.store(),
               .wake = [this] { loop_.Wake(); },
               .unix_ms = [] { return net::UnixTimeUs() / 1000; },
               .monotonic_ns = [] { return net::MonotonicNs(); }};

@@ -30,6 +30,7 @@ enum class RowKind : std::uint8_t {
   kCooldown = 3,
   kLimit = 4,
   kMeta = 5,
+  kValue = 6,
 };
 
 // Added to a kind to mark the row as deleted.

@@ -355,6 +355,7 @@ bool IsWellFormed(const Change& change) {
   rows::HoldId id;
   LimitId limit;
   std::uint64_t arrival = 0;
+  rows::ValueId value;
   switch (change.kind) {
     case RowKind::kHold:
       return change.is_deletion ? DecodeHoldId(change.key, id) : IsRow<rows::Hold>(change);
@@ -366,6 +367,8 @@ bool IsWellFormed(const Change& change) {
       return change.is_deletion ? DecodeLimitId(change.key, limit) : IsRow<LimitRow>(change);
     case RowKind::kMeta:
       return !change.is_deletion && IsRow<MetaRow>(change);
+    case RowKind::kValue:
+      return change.is_deletion ? DecodeValueId(change.key, value) : IsRow<rows::Value>(change);
   }
   return false;
 }

@@ -1,4 +1,5 @@
-// The encoding of rows: those of the state of locks (rows/lock_rows.h), and the others in a log.
+// The encoding of rows: those of the state (rows/lock_rows.h and rows/value_rows.h), and the others
+// in a log.
 //
 // Durations are in milliseconds. All views in a decoded row point into the bytes that it was
 // decoded from.
@@ -9,6 +10,7 @@
 #include <string_view>
 
 #include "rows/lock_rows.h"
+#include "rows/value_rows.h"
 #include "storage/records/record.h"
 
 namespace fairlock::storage {
@@ -63,10 +65,12 @@ void PutRow(RecordWriter& record, const rows::Place& row);
 void PutRow(RecordWriter& record, const rows::Cooldown& row);
 void PutRow(RecordWriter& record, const LimitRow& row);
 void PutRow(RecordWriter& record, const MetaRow& row);
+void PutRow(RecordWriter& record, const rows::Value& row);
 void DeleteHold(RecordWriter& record, const rows::HoldId& id);
 void DeletePlace(RecordWriter& record, std::uint64_t arrival);
 void DeleteCooldown(RecordWriter& record, const rows::HoldId& id);
 void DeleteLimit(RecordWriter& record, const LimitId& id);
+void DeleteValue(RecordWriter& record, const rows::ValueId& id);
 
 // Decodes a row of the given type. Returns false if the bytes are not exactly what PutRow writes;
 // `row` is then unspecified.
@@ -75,10 +79,12 @@ void DeleteLimit(RecordWriter& record, const LimitId& id);
 [[nodiscard]] bool DecodeRow(std::string_view key, std::string_view value, rows::Cooldown& row);
 [[nodiscard]] bool DecodeRow(std::string_view key, std::string_view value, LimitRow& row);
 [[nodiscard]] bool DecodeRow(std::string_view key, std::string_view value, MetaRow& row);
+[[nodiscard]] bool DecodeRow(std::string_view key, std::string_view value, rows::Value& row);
 
 // Decodes the key of a deleted row.
 [[nodiscard]] bool DecodeHoldId(std::string_view key, rows::HoldId& id);
 [[nodiscard]] bool DecodeLimitId(std::string_view key, LimitId& id);
+[[nodiscard]] bool DecodeValueId(std::string_view key, rows::ValueId& id);
 [[nodiscard]] bool DecodeArrival(std::string_view key, std::uint64_t& arrival);
 
 // Whether the change is a valid row of its kind, or the deletion of one.

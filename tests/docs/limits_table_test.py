@@ -10,7 +10,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROW = re.compile(r"^\| `(?P<option>[a-z_.]+)` \| `(?P<default>[^`]+)` \| (?P<refused>[^|]+) \| "
                  r"(?P<error>[^|]+) \|$", re.MULTILINE)
 # The names of options that are limits match this pattern; the exceptions are below.
-NAMES = re.compile(r"(^|_)max_|_limit$|_timeout$|_deadline$|^script_|^output_limit|^input_limit")
+NAMES = re.compile(
+    r"(^|_)max_|_max$|_limit$|_timeout$|_deadline$|^script_|^output_limit|^input_limit")
 NO_LIMITS = {"tcp_user_timeout"}  # about the network, not about clients
 
 

@@ -22,9 +22,13 @@ struct Group {
   std::string_view title;
 };
 
-constexpr std::array<Group, 7> kGroups = {{
+constexpr std::array<Group, 11> kGroups = {{
     {"lock", "Locks"},
     {"redis", "Locks the Redis way"},
+    {"hash", "Hashes"},
+    {"list", "Lists"},
+    {"set", "Sets"},
+    {"sorted-set", "Sorted sets"},
     {"scripts", "Scripts"},
     {"pubsub", "Channels"},
     {"transactions", "Transactions"},

@@ -21,6 +21,9 @@ REDIS_WORDS = [
     r"This instance has cluster support disabled",
     r"value is not an integer or out of range",
     r"invalid expire time in '[a-z]+' command",
+    r"value is out of range, must be positive",
+    r"value is not a valid float",
+    r"min or max is not a float",
 ]
 
 
@@ -77,7 +80,8 @@ def right_value(leaf):
     if leaf.name.startswith("unix-"):
         return "1" + "0" * (10 if leaf.name == "unix-seconds" else 13)
     return {"time": "1", "numlocal": "0", "sha1": "0" * 40, "script": "return 1",
-            "address": "127.0.0.1:1"}.get(leaf.name, f"some-{leaf.name}")
+            "address": "127.0.0.1:1", "score": "1", "increment": "1", "min": "1",
+            "max": "1"}.get(leaf.name, f"some-{leaf.name}")
 
 
 def wrong_values(command, leaf):
@@ -86,6 +90,8 @@ def wrong_values(command, leaf):
     if leaf.type == "key":
         # Scripts check their keys themselves.
         return [] if command.group == "scripts" else ["", "k" * 1025]
+    if leaf.name == "timeout" and command.group == "list":
+        return ["x", "-1", ""]
     if leaf.type == "integer":
         return ["x", "1.5", HUGE, ""] + (["0", "-1"] if leaf.token in ("EX", "PX") else [])
     if leaf.name == "duration":
@@ -157,6 +163,10 @@ def read_commands(server):
 
 # Commands that end the connection or the server, whatever their arguments are.
 UNASKABLE = {"QUIT"}
+# Commands that, as in Redis, read their other arguments only if there is a value, and how to create
+# one.
+FILLED = {"HSCAN": ["HSET", "some-key", "f", "v"], "SSCAN": ["SADD", "some-key", "m"],
+          "ZSCAN": ["ZADD", "some-key", "1", "m"], "LINDEX": ["RPUSH", "some-key", "e"]}
 # Commands of which Redis has another form, with this many arguments: WAIT with two numbers.
 FOREIGN_FORMS = {"WAIT": 2}
 
@@ -176,7 +186,12 @@ class CommandRefusals(unittest.TestCase):
 
     def ask(self, words):
         with self.server.connect() as connection:
-            return connection.ask(*words)
+            if words[0] not in FILLED:
+                return connection.ask(*words)
+            connection.ask(*FILLED[words[0]])
+            reply = connection.ask(*words)
+            connection.ask("DEL", "some-key")
+            return reply
 
     def check_refused(self, words, names=()):
         shown = [word if len(word) < 40 else word[:10] + "..." for word in words]
@@ -253,7 +268,8 @@ class CommandRefusals(unittest.TestCase):
                                       value=wrong[:10]):
                         words = all_fewest(command.arguments, leaf, wrong)
                         self.check_refused([*command.words, *words],
-                                           [leaf.name, leaf.token, leaf.name.replace("-", " ")])
+                                           [leaf.name, leaf.token, leaf.name.replace("-", " "),
+                                            "key" if leaf.type == "key" else ""])
                         asked += 1
         print(f"\n{asked} requests with a wrong value")
         self.assertGreater(asked, 300)

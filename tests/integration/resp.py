@@ -11,6 +11,14 @@ class Simple(str):
     """A simple string."""
 
 
+class Double(str):
+    """A number of RESP3, as its text."""
+
+
+class Set(list):
+    """A set of RESP3."""
+
+
 class Ended(Exception):
     """The other side closed the connection."""
 
@@ -84,6 +92,10 @@ class Connection:
             return None if rest == b"-1" else self._exactly(int(rest))
         if kind in (b"*", b">"):
             return None if rest == b"-1" else [self.reply() for _ in range(int(rest))]
+        if kind == b",":
+            return Double(rest.decode())
+        if kind == b"~":
+            return Set(self.reply() for _ in range(int(rest)))
         if kind == b"%":
             return {self.reply(): self.reply() for _ in range(int(rest))}
         raise AssertionError(f"not a reply: {kind + rest}")

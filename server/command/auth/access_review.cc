@@ -9,6 +9,7 @@
 #include "server/command/client/client.h"
 #include "server/command/client/client_registry.h"
 #include "server/command/delivery/effect_delivery.h"
+#include "server/command/delivery/list_delivery.h"
 #include "server/command/locks/locks.h"
 #include "server/command/pubsub/channels.h"
 #include "server/command/table/command_table.h"
@@ -17,13 +18,14 @@ namespace fairlock::command {
 
 AccessReview::AccessReview(AccessControl& control, Sessions& sessions,
                            const ClientRegistry& clients, const CommandTable& table, Locks& locks,
-                           EffectDelivery& delivery)
+                           EffectDelivery& delivery, ListDelivery& lists)
     : control_(control),
       sessions_(sessions),
       clients_(clients),
       table_(table),
       locks_(locks),
-      delivery_(delivery) {}
+      delivery_(delivery),
+      lists_(lists) {}
 
 void AccessReview::SetUsers(std::shared_ptr<const access::UserTable> users, engine::TimeMs now) {
   // Clients refer to the previous users until they have been reviewed.
@@ -79,7 +81,18 @@ void AccessReview::ReviewClient(Client& client, engine::TimeMs now) {
     client.transport.CloseNow();
   } else if (client.rights.is_limited() && client.wait.kind() == WaitKind::kKeyFree) {
     ReviewWatcher(client, now);
+  } else if (client.rights.is_limited() && client.wait.kind() == WaitKind::kList) {
+    ReviewListWait(client);
   }
+}
+
+void AccessReview::ReviewListWait(Client& client) {
+  const std::vector<std::string_view> request = lists_.RequestOf(client);
+  const std::size_t row = table_.IndexOf(client.profile.last_command->name);
+  std::string denial = control_.Judge(*client.rights.user(), row, request);
+  if (denial.empty()) return;
+  client.wait.Deny(std::move(denial));
+  lists_.EndWait(client);
 }
 
 void AccessReview::ReviewWatcher(Client& client, engine::TimeMs now) {

@@ -18,6 +18,7 @@ class Client;
 class ClientRegistry;
 class CommandTable;
 class EffectDelivery;
+class ListDelivery;
 class Locks;
 class Sessions;
 
@@ -31,7 +32,8 @@ class Sessions;
 class AccessReview {
  public:
   AccessReview(AccessControl& control, Sessions& sessions, const ClientRegistry& clients,
-               const CommandTable& table, Locks& locks, EffectDelivery& delivery);
+               const CommandTable& table, Locks& locks, EffectDelivery& delivery,
+               ListDelivery& lists);
 
   // Replaces the users.
   void SetUsers(std::shared_ptr<const access::UserTable> users, engine::TimeMs now);
@@ -47,6 +49,7 @@ class AccessReview {
   void ReviewAll(engine::TimeMs now);
   void ReviewClient(Client& client, engine::TimeMs now);
   void ReviewWatcher(Client& client, engine::TimeMs now);
+  void ReviewListWait(Client& client);
   bool ListensTooMuch(const Client& client) const;
   void ReviewQueue(const engine::KeyName& key, engine::TimeMs now, std::vector<Place>& ended);
   std::string JudgePlace(const engine::KeyName& key, const engine::PlaceInfo& place) const;
@@ -62,6 +65,7 @@ class AccessReview {
   const CommandTable& table_;
   Locks& locks_;
   EffectDelivery& delivery_;
+  ListDelivery& lists_;
 };
 
 }  // namespace fairlock::command

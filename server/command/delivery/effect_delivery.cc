@@ -35,6 +35,7 @@ void EffectDelivery::DeliverOnce(engine::TimeMs now) {
     replies_.Resolve(*static_cast<Client*>(resolution.to), resolution, now);
   }
   effects.resolutions.clear();
+  lists_.Serve(now);
   if (!messages_.is_empty() && !is_executing_) messages_.Send(undelivered_);
 }
 

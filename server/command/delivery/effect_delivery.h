@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "server/command/delivery/awaited_replies.h"
+#include "server/command/delivery/list_delivery.h"
 #include "server/command/locks/locks.h"
 #include "server/command/pubsub/held_messages.h"
 #include "server/command/pubsub/notifier.h"
@@ -15,8 +16,9 @@ namespace fairlock::command {
 // Loop-confined.
 class EffectDelivery {
  public:
-  EffectDelivery(Locks& locks, HeldMessages& messages, Notifier& notifier, AwaitedReplies& replies)
-      : locks_(locks), messages_(messages), notifier_(notifier), replies_(replies) {}
+  EffectDelivery(Locks& locks, HeldMessages& messages, Notifier& notifier, AwaitedReplies& replies,
+                 ListDelivery& lists)
+      : locks_(locks), messages_(messages), notifier_(notifier), replies_(replies), lists_(lists) {}
 
   // Between BeginStep and EndStep, handlers act as one step, as EXEC and scripts require: no
   // request waits, no grant made in the step is undone, and hand-overs, replies to other clients
@@ -30,7 +32,7 @@ class EffectDelivery {
   // Whether the request just executed has caused anything to deliver.
   bool has_effects() const {
     return !locks_.effects().resolutions.empty() || !messages_.is_empty() ||
-           notifier_.has_changes();
+           notifier_.has_changes() || lists_.has_ready();
   }
   // Does nothing inside a step.
   void Deliver(engine::TimeMs now);
@@ -42,6 +44,7 @@ class EffectDelivery {
   HeldMessages& messages_;
   Notifier& notifier_;
   AwaitedReplies& replies_;
+  ListDelivery& lists_;
   std::vector<DeliveredGrant> undelivered_;  // scratch space for Deliver
   int step_depth_ = 0;
   bool is_executing_ = false;

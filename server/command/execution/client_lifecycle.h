@@ -6,6 +6,7 @@
 #include "server/command/client/client.h"
 #include "server/command/client/client_registry.h"
 #include "server/command/delivery/effect_delivery.h"
+#include "server/command/delivery/list_delivery.h"
 #include "server/command/locks/locks.h"
 #include "server/command/pubsub/channels.h"
 #include "server/command/pubsub/monitors.h"
@@ -31,6 +32,7 @@ class ClientLifecycle {
     Sessions& sessions;
     const GrantsInFlight& grants;
     EffectDelivery& delivery;
+    ListDelivery& lists;
     const access::User& own_user;
   };
 

@@ -241,9 +241,12 @@ void Unblock(Invocation& call) {
   if (!id) return call.reply.Error(ErrorCode::kErr, "value is not an integer or out of range");
   Client* waiter = call.server.clients.Find(static_cast<std::uint64_t>(*id));
   const WaitKind kind = waiter == nullptr ? WaitKind::kNothing : waiter->wait.kind();
-  const bool is_waiting = kind == WaitKind::kLock || kind == WaitKind::kKeyFree;
-  if (is_waiting) {
-    if (fails) waiter->wait.FailAtTimeOut();
+  const bool is_for_list = kind == WaitKind::kList;
+  const bool is_waiting = kind == WaitKind::kLock || kind == WaitKind::kKeyFree || is_for_list;
+  if (is_waiting && fails) waiter->wait.FailAtTimeOut();
+  if (is_for_list) {
+    call.server.lists.EndWait(*waiter);
+  } else if (is_waiting) {
     call.server.locks.engine().EndWaits(*waiter, call.server.locks.StepAt(call.now));
   }
   call.reply.Integer(is_waiting ? 1 : 0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "server/command/server_parts.h"
 #include "server/command/table/text.h"
 #include "server/command/transactions/transactions.h"
 
@@ -81,7 +82,12 @@ std::string WithoutBlanks(std::string_view bytes) {
   return text;
 }
 
-void AddWait(FieldLine& line, const Client& client, engine::TimeMs now) {
+void AddWait(FieldLine& line, const Client& client, const Invocation& call) {
+  const engine::TimeMs now = call.now;
+  if (const values::ListWait* wait = call.server.values.waiters().Find(client)) {
+    line.Add("wait-key", WithoutBlanks(wait->keys.front()));
+    return line.Add("waited-ms", now - client.profile.active_at);
+  }
   const auto awaited = engine::LockEngine::AwaitedBy(client);
   line.Add("wait-key", awaited ? WithoutBlanks(awaited->key.bytes) : "");
   const engine::TimeMs since = awaited ? awaited->since.value_or(client.profile.active_at) : now;
@@ -150,7 +156,7 @@ std::string DescribeClient(const Client& client, const Invocation& call) {
   line.Add("resp", static_cast<std::uint64_t>(client.profile.version));
   line.Add("lib-name", profile.library_name);
   line.Add("lib-ver", profile.library_version);
-  AddWait(line, client, now);
+  AddWait(line, client, call);
   return std::move(line).Finish();
 }
 

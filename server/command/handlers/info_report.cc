@@ -288,8 +288,9 @@ void AddErrors(std::string& report, const Source& source) {
 
 void AddDatabases(std::string& report, const Source& source) {
   for (std::uint32_t db = 0; db < engine::kDatabases; ++db) {
-    const std::uint64_t keys =
-        source.server.locks.engine().CountLocks(static_cast<std::uint8_t>(db));
+    const auto number = static_cast<std::uint8_t>(db);
+    const std::uint64_t keys = source.server.locks.engine().CountLocks(number) +
+                               source.server.values.store().Count(number);
     if (keys == 0) continue;
     const std::string count = std::to_string(keys);
     // Reports every key as having an expiry. The average TTL is not tracked, so it is shown as 0.

@@ -8,6 +8,7 @@
 #include "server/command/handlers/lock_options.h"
 #include "server/command/handlers/notify_check.h"
 #include "server/command/handlers/shared_replies.h"
+#include "server/command/handlers/value_keys.h"
 #include "server/command/server_parts.h"
 #include "server/command/table/argument_reader.h"
 #include "server/command/table/command_docs.h"
@@ -25,6 +26,7 @@ void Lock(Invocation& call) {
   engine::LockRequest request{.key = arguments.Key(call.key), .owner = arguments.Owner("owner")};
   const bool is_explained = ReadLockOptions(call, arguments, request);
   if (!arguments.Finish(call.reply) || !CheckNotify(call, request.key.bytes, request)) return;
+  if (RefusesValue(call, request.key)) return;
   const engine::LockResult result =
       call.server.locks.engine().Lock(request, call.client, call.server.locks.StepAt(call.now));
   AnswerLock(call, {{&request.key, 1}, request.owner, is_explained, request.notify.has_value()},

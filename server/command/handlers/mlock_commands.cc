@@ -10,6 +10,7 @@
 #include "server/command/handlers/lock_answer.h"
 #include "server/command/handlers/lock_options.h"
 #include "server/command/handlers/notify_check.h"
+#include "server/command/handlers/value_keys.h"
 #include "server/command/server_parts.h"
 #include "server/command/table/argument_reader.h"
 #include "server/command/table/text.h"
@@ -44,6 +45,9 @@ void Mlock(Invocation& call) {
   const bool is_explained = ReadLockOptions(call, arguments, request.each);
   if (!arguments.Finish(call.reply)) return;
   if (!CheckNotify(call, keys.front().bytes, request.each)) return;
+  for (const engine::KeyName& key : keys) {
+    if (RefusesValue(call, key)) return;
+  }
   const engine::LockResult result =
       call.server.locks.engine().Mlock(request, call.client, call.server.locks.StepAt(call.now));
   AnswerLock(call,

@@ -12,6 +12,22 @@ namespace fairlock::command {
 
 using protocol::ErrorCode;
 
+namespace {
+
+std::optional<std::uint64_t> ParseCursor(std::string_view text) {
+  std::uint64_t cursor = 0;
+  if (text.empty() || text.size() > 20) return std::nullopt;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    const bool is_too_large = __builtin_mul_overflow(cursor, 10U, &cursor) ||
+                              __builtin_add_overflow(cursor, c - '0', &cursor);
+    if (is_too_large) return std::nullopt;
+  }
+  return cursor;
+}
+
+}  // namespace
+
 std::optional<std::int64_t> ParseRedisInteger(std::string_view text) {
   const auto number = ParseInteger(text);
   if (!number || std::to_string(*number) != text) return std::nullopt;
@@ -22,6 +38,12 @@ std::optional<std::int64_t> ReadRedisInteger(Invocation& call, std::string_view 
   const auto number = ParseRedisInteger(text);
   if (!number) call.reply.Error(ErrorCode::kErr, "value is not an integer or out of range");
   return number;
+}
+
+std::optional<std::uint64_t> ReadCursor(Invocation& call, std::string_view text) {
+  const auto cursor = ParseCursor(text);
+  if (!cursor) call.reply.Error(ErrorCode::kErr, "invalid cursor");
+  return cursor;
 }
 
 bool IsKeyOrRefuse(Invocation& call, std::string_view key) {

@@ -19,6 +19,9 @@ std::optional<std::int64_t> ParseRedisInteger(std::string_view text);
 // Like ParseRedisInteger, but returns nullopt after sending an error.
 std::optional<std::int64_t> ReadRedisInteger(Invocation& call, std::string_view text);
 
+// Reads the cursor of a scan. Returns nullopt after sending an error.
+std::optional<std::uint64_t> ReadCursor(Invocation& call, std::string_view text);
+
 // Each returns false after sending an error. Keys have the usual limits; a value is the owner of a
 // lock.
 bool IsKeyOrRefuse(Invocation& call, std::string_view key);

@@ -8,6 +8,7 @@
 
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/redis_arguments.h"
+#include "server/command/handlers/value_keys.h"
 #include "server/command/server_parts.h"
 #include "server/command/table/refusals.h"
 #include "server/command/table/text.h"
@@ -22,10 +23,11 @@ engine::KeyLook Look(const Invocation& call, const engine::KeyName& key) {
   return LocksOf(call).Look(key, call.server.locks.StepAt(call.now));
 }
 
-// Returns nullopt after sending an error if the key is invalid.
+// Returns nullopt after sending an error if the key is invalid, or if it has a value of another
+// type.
 std::optional<engine::KeyLook> LookAtFirst(Invocation& call) {
   const engine::KeyName key = KeyOf(call, 1);
-  if (!IsKeyOrRefuse(call, key.bytes)) return std::nullopt;
+  if (!IsKeyOrRefuse(call, key.bytes) || RefusesValue(call, key)) return std::nullopt;
   return Look(call, key);
 }
 
@@ -51,7 +53,9 @@ void MGet(Invocation& call) {
   if (!AreKeys(call)) return;
   call.reply.ArrayHeader(call.arguments.size() - 1);
   for (std::size_t i = 1; i < call.arguments.size(); ++i) {
-    WriteValue(call, Look(call, KeyOf(call, i)));
+    const engine::KeyName key = KeyOf(call, i);
+    // As in Redis, a key of another type counts as free here.
+    WriteValue(call, ValueOf(call, key) != nullptr ? engine::KeyLook() : Look(call, key));
   }
 }
 
@@ -101,7 +105,11 @@ void Del(Invocation& call) {
   if (!AreKeys(call)) return;
   std::int64_t released = 0;
   for (std::size_t i = 1; i < call.arguments.size(); ++i) {
-    if (LocksOf(call).Release(KeyOf(call, i), call.client, call.server.locks.StepAt(call.now))) {
+    const engine::KeyName key = KeyOf(call, i);
+    if (values::Value* value = ValueOf(call, key)) {
+      call.server.values.Delete(*value);
+      ++released;
+    } else if (LocksOf(call).Release(key, call.client, call.server.locks.StepAt(call.now))) {
       ++released;
     }
   }
@@ -112,29 +120,44 @@ void Exists(Invocation& call) {
   if (!AreKeys(call)) return;
   std::int64_t found = 0;
   for (std::size_t i = 1; i < call.arguments.size(); ++i) {
-    if (Look(call, KeyOf(call, i)).exists) ++found;
+    const engine::KeyName key = KeyOf(call, i);
+    if (ValueOf(call, key) != nullptr || Look(call, key).exists) ++found;
   }
   call.reply.Integer(found);
 }
 
 void Type(Invocation& call) {
-  const auto look = LookAtFirst(call);
-  if (!look) return;
-  call.reply.Simple(!look->exists ? "none" : look->is_semaphore ? "semaphore" : "string");
+  const engine::KeyName key = KeyOf(call, 1);
+  if (!IsKeyOrRefuse(call, key.bytes)) return;
+  if (const values::Value* value = ValueOf(call, key)) {
+    return call.reply.Simple(NameOfType(value->type()));
+  }
+  const engine::KeyLook look = Look(call, key);
+  call.reply.Simple(!look.exists ? "none" : look.is_semaphore ? "semaphore" : "string");
 }
 
 // What Redis replies instead of a remaining time, if there is none.
 constexpr std::int64_t kNoKey = -2;
 constexpr std::int64_t kNoEnd = -1;
 
+// The key as far as TTL and similar commands show it.
+engine::KeyLook LookAtTime(const Invocation& call, const engine::KeyName& key) {
+  const values::Value* value = ValueOf(call, key);
+  if (value == nullptr) return Look(call, key);
+  engine::KeyLook look{.exists = true};
+  if (value->expires()) look.ttl_ms = value->deadline() - call.now;
+  return look;
+}
+
 void AnswerTime(Invocation& call, const TimeForm& form) {
-  const auto look = LookAtFirst(call);
-  if (!look) return;
-  if (!look->exists) return call.reply.Integer(kNoKey);
-  if (!look->ttl_ms) return call.reply.Integer(kNoEnd);
+  const engine::KeyName key = KeyOf(call, 1);
+  if (!IsKeyOrRefuse(call, key.bytes)) return;
+  const engine::KeyLook look = LookAtTime(call, key);
+  if (!look.exists) return call.reply.Integer(kNoKey);
+  if (!look.ttl_ms) return call.reply.Integer(kNoEnd);
   const std::int64_t time_ms = form.is_absolute
-                                   ? call.server.unix_time.MsOf(call.now + *look->ttl_ms, call.now)
-                                   : *look->ttl_ms;
+                                   ? call.server.unix_time.MsOf(call.now + *look.ttl_ms, call.now)
+                                   : *look.ttl_ms;
   call.reply.Integer((time_ms + form.unit_ms / 2) / form.unit_ms);
 }
 
@@ -172,14 +195,21 @@ bool ReadConditions(Invocation& call, engine::ExpiryRequest& request) {
   return true;
 }
 
+void ChangeEnd(Invocation& call, const engine::ExpiryRequest& request) {
+  values::Value* value = ValueOf(call, request.key);
+  const bool is_changed =
+      value != nullptr
+          ? ExpireValue(call, *value, request)
+          : LocksOf(call).Expire(request, call.client, call.server.locks.StepAt(call.now));
+  call.reply.Integer(is_changed ? 1 : 0);
+}
+
 void SetEnd(Invocation& call, const TimeForm& form, std::string_view command) {
   engine::ExpiryRequest request{.key = KeyOf(call, 1)};
   if (!IsKeyOrRefuse(call, request.key.bytes) || !ReadConditions(call, request)) return;
   request.lease_ms = ReadLease(call, call.arguments[2], form, command, true);
   if (!request.lease_ms) return;
-  const bool is_changed =
-      LocksOf(call).Expire(request, call.client, call.server.locks.StepAt(call.now));
-  call.reply.Integer(is_changed ? 1 : 0);
+  ChangeEnd(call, request);
 }
 
 void Expire(Invocation& call) { SetEnd(call, {.unit_ms = 1000}, "expire"); }
@@ -191,10 +221,7 @@ void PExpireAt(Invocation& call) { SetEnd(call, {.unit_ms = 1, .is_absolute = tr
 
 void Persist(Invocation& call) {
   const engine::ExpiryRequest request{.key = KeyOf(call, 1)};
-  if (!IsKeyOrRefuse(call, request.key.bytes)) return;
-  const bool is_changed =
-      LocksOf(call).Expire(request, call.client, call.server.locks.StepAt(call.now));
-  call.reply.Integer(is_changed ? 1 : 0);
+  if (IsKeyOrRefuse(call, request.key.bytes)) ChangeEnd(call, request);
 }
 
 constexpr std::uint32_t kReads = kReadOnly | kFast;

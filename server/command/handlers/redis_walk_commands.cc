@@ -10,6 +10,7 @@
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/redis_arguments.h"
 #include "server/command/handlers/shared_replies.h"
+#include "server/command/handlers/value_keys.h"
 #include "server/command/server_parts.h"
 #include "server/command/table/glob_walk.h"
 #include "server/command/table/refusals.h"
@@ -37,27 +38,12 @@ struct ScanQuery {
   std::optional<std::string_view> type = {};
 };
 
-std::optional<std::uint64_t> ParseCursor(std::string_view text) {
-  std::uint64_t cursor = 0;
-  if (text.empty() || text.size() > 20) return std::nullopt;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    const bool is_too_large = __builtin_mul_overflow(cursor, 10U, &cursor) ||
-                              __builtin_add_overflow(cursor, c - '0', &cursor);
-    if (is_too_large) return std::nullopt;
-  }
-  return cursor;
-}
-
 // Returns nullopt after sending an error.
 std::optional<ScanQuery> ReadScanQuery(Invocation& call) {
   const protocol::Arguments& arguments = call.arguments;
   ScanQuery query;
-  const auto cursor = ParseCursor(arguments[1]);
-  if (!cursor) {
-    call.reply.Error(ErrorCode::kErr, "invalid cursor");
-    return std::nullopt;
-  }
+  const auto cursor = ReadCursor(call, arguments[1]);
+  if (!cursor) return std::nullopt;
   query.cursor = *cursor;
   for (std::size_t i = 2; i < arguments.size(); i += 2) {
     const std::string_view option = arguments[i];
@@ -89,20 +75,52 @@ void WriteKeys(Invocation& call, const std::vector<std::string_view>& keys) {
   for (const std::string_view key : keys) call.reply.Bulk(key);
 }
 
+// A walk visits the locks first and then the values. In the cursor, this bit marks the values; the
+// cursors of both tables are below it, and no client takes it for a negative or inexact number.
+constexpr std::uint64_t kValuesBit = std::uint64_t{1} << 46;
+
+// Visits keys from `cursor` on, at least about `count` unless the walk ends or the budget is spent.
+// Returns the next cursor, 0 at the end.
+template <typename Visit>
+std::uint64_t WalkKeys(Invocation& call, std::uint64_t cursor, std::size_t count, GlobWalk& walk,
+                       const Visit& visit) {
+  const std::uint8_t db = call.client.profile.database;
+  const values::ValueStore& store = call.server.values.store();
+  if ((cursor & kValuesBit) == 0) {
+    std::size_t visited = 0;
+    cursor = LocksOf(call).Scan(cursor, count, db, walk,
+                                [&](const engine::KeyName& key, bool is_semaphore) {
+                                  ++visited;
+                                  visit(key, TypeOfKey(is_semaphore));
+                                });
+    if (cursor != 0 || store.Count(db) == 0) return cursor;
+    cursor = kValuesBit;
+    if (visited >= count || walk.is_spent()) return cursor;
+    count -= visited;
+  }
+  cursor = store.Scan(cursor & ~kValuesBit, count, [&](const values::Value& value) {
+    walk.ChargeLook();
+    const bool is_overdue = value.deadline() < call.now;
+    if (value.name().db == db && !is_overdue) visit(value.name(), NameOfType(value.type()));
+    return !walk.is_spent();
+  });
+  return cursor == 0 ? 0 : cursor | kValuesBit;
+}
+
 void Scan(Invocation& call) {
   const auto query = ReadScanQuery(call);
   if (!query || RefusesToMatch(call)) return;
   std::vector<std::string_view> found;
   GlobWalk walk(call.server.matching, GlobWalk::kPageWorkMax);
-  const std::uint64_t cursor = LocksOf(call).Scan(
-      query->cursor, query->count, call.client.profile.database, walk,
-      [&](const engine::KeyName& key, bool is_semaphore) {
-        if (query->type && !EqualsIgnoreCase(*query->type, TypeOfKey(is_semaphore))) return;
-        if (query->glob.Matches(key.bytes, walk.compared()) &&
-            call.client.rights.MayRead(key.bytes, walk.compared())) {
-          found.push_back(key.bytes);
-        }
-      });
+  const std::uint64_t cursor =
+      WalkKeys(call, query->cursor, query->count, walk,
+               [&](const engine::KeyName& key, std::string_view type) {
+                 if (query->type && !EqualsIgnoreCase(*query->type, type)) return;
+                 if (query->glob.Matches(key.bytes, walk.compared()) &&
+                     call.client.rights.MayRead(key.bytes, walk.compared())) {
+                   found.push_back(key.bytes);
+                 }
+               });
   call.reply.ArrayHeader(2);
   call.reply.Bulk(std::to_string(cursor));
   WriteKeys(call, found);
@@ -119,15 +137,14 @@ void Keys(Invocation& call) {
   std::vector<std::string_view> found;
   GlobWalk walk(call.server.matching, GlobWalk::kWholeWorkMax);
   const std::uint64_t cursor =
-      LocksOf(call).Scan(0, kLocksLookedAtMax, call.client.profile.database, walk,
-                         [&](const engine::KeyName& key, bool) {
-                           if (glob->Matches(key.bytes, walk.compared()) &&
-                               call.client.rights.MayRead(key.bytes, walk.compared())) {
-                             found.push_back(key.bytes);
-                             // Charges the walk for copying the key into the reply.
-                             walk.Charge(key.bytes.size() / kCopiedPerCompared);
-                           }
-                         });
+      WalkKeys(call, 0, kLocksLookedAtMax, walk, [&](const engine::KeyName& key, std::string_view) {
+        if (glob->Matches(key.bytes, walk.compared()) &&
+            call.client.rights.MayRead(key.bytes, walk.compared())) {
+          found.push_back(key.bytes);
+          // Charges the walk for copying the key into the reply.
+          walk.Charge(key.bytes.size() / kCopiedPerCompared);
+        }
+      });
   if (cursor != 0 && walk.is_spent()) {
     return call.reply.Error(ErrorCode::kErr,
                             "KEYS would take too long with this pattern and these keys; use SCAN "
@@ -142,10 +159,15 @@ void Keys(Invocation& call) {
 void RandomKey(Invocation& call) {
   // Without this check, the walk would examine the locks of all other databases if this one is
   // empty.
-  if (call.server.locks.engine().CountLocks(call.client.profile.database) == 0)
-    return call.reply.Null();
+  const std::uint8_t db = call.client.profile.database;
+  const std::uint64_t locks = call.server.locks.engine().CountLocks(db);
+  const std::uint64_t keys = locks + call.server.values.store().Count(db);
+  if (keys == 0) return call.reply.Null();
   constexpr std::uint64_t kSpread = 0x9e37'79b9'7f4a'7c15;
-  std::uint64_t cursor = (call.server.environment.clock.MonotonicNs() + 1) * kSpread;
+  const std::uint64_t random = (call.server.environment.clock.MonotonicNs() + 1) * kSpread;
+  // The values get as large a part of the random positions as they have of the keys.
+  std::uint64_t cursor = random & ~kValuesBit;
+  if ((random >> 32) % keys >= locks) cursor |= kValuesBit;
   std::string_view found;
   std::size_t steps = 0;
   bool is_second_round = false;
@@ -153,11 +175,9 @@ void RandomKey(Invocation& call) {
   while (found.empty() && !(is_second_round && cursor == 0)) {
     if (cursor == 0) is_second_round = true;
     if (++steps > kLocksLookedAtMax || walk.is_spent()) return RefuseToWalk(call);
-    cursor = LocksOf(call).Scan(cursor, 1, call.client.profile.database, walk,
-                                [&](const engine::KeyName& key, bool) {
-                                  if (call.client.rights.MayRead(key.bytes, walk.compared()))
-                                    found = key.bytes;
-                                });
+    cursor = WalkKeys(call, cursor, 1, walk, [&](const engine::KeyName& key, std::string_view) {
+      if (call.client.rights.MayRead(key.bytes, walk.compared())) found = key.bytes;
+    });
   }
   if (found.empty()) {
     call.reply.Null();
@@ -174,6 +194,7 @@ void Flush(Invocation& call, std::optional<std::uint8_t> db) {
   if (!is_known) return RefuseSyntax(call.reply);
   call.server.delivery.BeginStep(call.now);
   LocksOf(call).Flush(db, call.client, call.server.locks.StepAt(call.now));
+  call.server.values.store().Clear(db);
   call.server.delivery.EndStep(call.now);
   call.reply.Ok();
 }

@@ -1,5 +1,6 @@
 // Redis commands that take locks: SET and similar ones. The value is the owner.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -9,6 +10,7 @@
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/lock_answer.h"
 #include "server/command/handlers/redis_arguments.h"
+#include "server/command/handlers/value_keys.h"
 #include "server/command/server_parts.h"
 #include "server/command/table/refusals.h"
 #include "server/command/table/text.h"
@@ -43,7 +45,7 @@ struct OldValue {
   std::string value;
 };
 
-OldValue ValueOf(const Invocation& call, const engine::KeyName& key) {
+OldValue OldValueOf(const Invocation& call, const engine::KeyName& key) {
   const engine::KeyLook look = LocksOf(call).Look(key, call.server.locks.StepAt(call.now));
   return {look.exists, std::string(look.value())};
 }
@@ -111,10 +113,29 @@ std::optional<SetOptions> ReadSetOptions(Invocation& call) {
   return options;
 }
 
+// As in Redis, SET replaces a value of any type.
+void WriteOverValue(Invocation& call, WriteRequest request, values::Value& value, bool gets) {
+  if (gets) return RefuseType(call.reply);
+  if (request.only_new) return call.reply.Null();
+  request.only_held = false;  // the key exists
+  if (request.end == WrittenEnd::kKept && value.expires()) {
+    request.end = WrittenEnd::kAfter;
+    request.lease_ms = std::max<engine::DurationMs>(value.deadline() - call.now, 1);
+  }
+  const WriteResult result = Write(call, request);
+  if (!IsDone(result)) return RefuseWrite(call, request.key.bytes, result);
+  call.server.values.store().Remove(value);
+  call.reply.Ok();
+  NoteIfNew(call, result);
+}
+
 // Performs the write, and replies as SET does.
 void WriteAndAnswer(Invocation& call, const WriteRequest& request, bool gets) {
   if (!IsKeyOrRefuse(call, request.key.bytes) || !IsValueOrRefuse(call, request.value)) return;
-  const OldValue old = gets ? ValueOf(call, request.key) : OldValue{};
+  if (values::Value* value = ValueOf(call, request.key)) {
+    return WriteOverValue(call, request, *value, gets);
+  }
+  const OldValue old = gets ? OldValueOf(call, request.key) : OldValue{};
   const WriteResult result = Write(call, request);
   const bool is_declined = result.status == WriteStatus::kNotHeld ||
                            (result.status == WriteStatus::kDenied && request.only_new);
@@ -170,6 +191,7 @@ void GetSet(Invocation& call) {
 void SetNx(Invocation& call) {
   const WriteRequest request{.key = KeyOf(call, 1), .value = call.arguments[2], .only_new = true};
   if (!IsKeyOrRefuse(call, request.key.bytes) || !IsValueOrRefuse(call, request.value)) return;
+  if (ValueOf(call, request.key) != nullptr) return call.reply.Integer(0);
   const WriteResult result = Write(call, request);
   if (engine::IsRefusal(result.status)) return RefuseWrite(call, request.key.bytes, result);
   call.reply.Integer(IsDone(result) ? 1 : 0);
@@ -187,6 +209,9 @@ void MSetNx(Invocation& call) {
     if (!IsKeyOrRefuse(call, request.key.bytes) || !IsValueOrRefuse(call, request.value)) return;
     requests.push_back(request);
   }
+  const bool has_value = std::ranges::any_of(
+      requests, [&](const WriteRequest& request) { return ValueOf(call, request.key) != nullptr; });
+  if (has_value) return call.reply.Integer(0);
   std::vector<WriteResult> results(requests.size());
   const WriteStatus status =
       LocksOf(call).WriteAllNew(requests, call.client, call.server.locks.StepAt(call.now), results);
@@ -220,7 +245,7 @@ std::optional<std::int64_t> NextNumber(Invocation& call, const engine::KeyName& 
 
 void Count(Invocation& call, std::int64_t step) {
   const engine::KeyName key = KeyOf(call, 1);
-  if (!IsKeyOrRefuse(call, key.bytes)) return;
+  if (!IsKeyOrRefuse(call, key.bytes) || RefusesValue(call, key)) return;
   const auto next = NextNumber(call, key, step);
   if (!next) return;
   const std::string value = std::to_string(*next);

@@ -33,8 +33,10 @@ void Time(Invocation& call) {
 }
 
 void DbSize(Invocation& call) {
-  const std::uint64_t locks = call.server.locks.engine().CountLocks(call.client.profile.database);
-  call.reply.Integer(static_cast<std::int64_t>(locks));
+  const std::uint8_t db = call.client.profile.database;
+  const std::uint64_t keys =
+      call.server.locks.engine().CountLocks(db) + call.server.values.store().Count(db);
+  call.reply.Integer(static_cast<std::int64_t>(keys));
 }
 
 void Role(Invocation& call) { ReplyRole(call.server.environment.fleet, call.reply); }

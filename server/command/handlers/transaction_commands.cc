@@ -41,6 +41,8 @@ void Discard(Invocation& call) {
 bool HasAnyChanged(Invocation& call, Transaction& transaction) {
   WatchedKeys& watched_keys = call.server.watched_keys;
   return std::ranges::any_of(transaction.watches(), [&](const Watch& watch) {
+    // A value that is overdue expires now, which is a change.
+    call.server.values.Find({watch.db, watch.key, watch.key_hash}, call.now);
     return watched_keys.HasChanged(watch, call.now);
   });
 }
@@ -112,6 +114,7 @@ bool WatchKey(Invocation& call, const engine::KeyName& key) {
                                            " (max_watched_keys)");
     return false;
   }
+  call.server.values.Find(key, call.now);  // an overdue value expires before the watch begins
   watches.push_back(call.server.watched_keys.Begin(key, call.now));
   return true;
 }

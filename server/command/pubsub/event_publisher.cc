@@ -92,6 +92,12 @@ void EventPublisher::Take(const engine::Event& event) {
   }
 }
 
+void EventPublisher::PublishValueEvent(const engine::KeyName& key, std::string_view word,
+                                       KeyEventClasses classes) {
+  if (listeners_[kKeySpace] == 0 && listeners_[kKeyEvent] == 0) return;
+  if ((key_events_ & classes) != 0) PublishKeyEvent(key, word, key_events_);
+}
+
 void EventPublisher::PublishLockEvent(const engine::Event& event) {
   const std::string& channel = NameChannel(kLock, event.key.db, event.key.bytes);
   if (!HasListener(channel)) return;

@@ -26,6 +26,9 @@ class EventPublisher final : public engine::EventSink, public ChannelObserver {
   EventPublisher(Locks& locks, Channels& channels, HeldMessages& messages, const Clock& clock);
 
   void Take(const engine::Event& event) override;
+  // Publishes an event of a small value, if its class is selected.
+  void PublishValueEvent(const engine::KeyName& key, std::string_view word,
+                         KeyEventClasses classes);
   void NoticeFirstSubscriber(std::string_view name, ChannelKind kind) override;
   void NoticeLastSubscriberGone(std::string_view name, ChannelKind kind) override;
 

@@ -170,6 +170,10 @@ std::vector<std::string_view> CategoriesOf(const CommandSpec& spec) {
   if (spec.group == "lock" && (spec.flags & kAdmin) == 0) names.emplace_back("lock");
   if (spec.group == "transactions") names.emplace_back("transaction");
   if (spec.group == "scripts") names.emplace_back("scripting");
+  if (spec.group == "sorted-set") names.emplace_back("sortedset");
+  if (spec.group == "hash" || spec.group == "list" || spec.group == "set") {
+    names.push_back(spec.group);
+  }
   for (const FlagName& row : kCategoryNames) {
     if ((spec.flags & row.flags) != 0) names.push_back(row.name);
   }

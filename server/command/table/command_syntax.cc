@@ -204,22 +204,12 @@ struct TypeRow {
 
 // The types by argument name. An argument that is not listed is a string.
 constexpr auto kTypes = std::to_array<TypeRow>({
-    {"client-id", "integer"},
-    {"count", "integer"},
-    {"cursor", "integer"},
-    {"database", "integer"},
-    {"glob", "pattern"},
-    {"index", "integer"},
-    {"key", "key"},
-    {"milliseconds", "integer"},
-    {"n", "integer"},
-    {"number", "integer"},
-    {"numkeys", "integer"},
-    {"numreplicas", "integer"},
-    {"pattern", "pattern"},
-    {"protocol", "integer"},
-    {"seconds", "integer"},
-    {"timeout", "integer"},
+    {"client-id", "integer"},   {"count", "integer"},   {"cursor", "integer"},
+    {"database", "integer"},    {"destination", "key"}, {"glob", "pattern"},
+    {"index", "integer"},       {"key", "key"},         {"milliseconds", "integer"},
+    {"n", "integer"},           {"number", "integer"},  {"numkeys", "integer"},
+    {"numreplicas", "integer"}, {"pattern", "pattern"}, {"protocol", "integer"},
+    {"seconds", "integer"},     {"source", "key"},      {"timeout", "integer"},
     {"token", "integer"},
 });
 

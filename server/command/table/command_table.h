@@ -78,7 +78,8 @@ struct CommandSpec {
   int arity;                     // includes the name; negative: at least that many arguments
   std::uint32_t flags;
   KeyPositions keys;
-  // "lock", "redis", "scripts", "pubsub", "transactions", "connection" or "server".
+  // "lock", "redis", "hash", "list", "set", "sorted-set", "scripts", "pubsub", "transactions",
+  // "connection" or "server".
   std::string_view group;
   std::string_view syntax;      // the arguments, in the notation of docs/COMMANDS.md
   std::string_view summary;     // one sentence without a full stop
@@ -120,7 +121,7 @@ class CommandTable {
   std::span<const CommandSpec* const> SubcommandsOf(const CommandSpec& container) const;
 
  private:
-  static constexpr std::size_t kSlots = 512;
+  static constexpr std::size_t kSlots = 1024;
   // A name of up to 8 letters as one number, so that it can be compared in one operation.
   struct ShortName {
     std::uint64_t word = 0;

@@ -18,22 +18,21 @@ struct Family {
 };
 
 constexpr auto kFamilies = std::to_array<Family>({
-    {" HDEL HEXISTS HGET HGETALL HINCRBY HINCRBYFLOAT HKEYS HLEN HMGET HMSET HRANDFIELD HSCAN HSET "
-     "HSETNX HSTRLEN HVALS ",
-     "fairlock is a lock server and has no hashes; use the META option of LOCK to attach data to a "
-     "lock"},
-    {" BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH LINDEX LINSERT LLEN LMOVE LMPOP LPOP LPOS LPUSH LPUSHX "
-     "LRANGE LREM LSET LTRIM RPOP RPOPLPUSH RPUSH RPUSHX ",
-     "fairlock is a lock server and has no lists; LOCK with WAIT 30s waits in a queue"},
-    {" SADD SCARD SDIFF SDIFFSTORE SINTER SINTERCARD SINTERSTORE SISMEMBER SMEMBERS SMISMEMBER "
-     "SMOVE SPOP SRANDMEMBER SREM SSCAN SUNION SUNIONSTORE ",
-     "fairlock is a lock server and has no sets; use LOCK with LIMIT, whose holders LOCKINFO "
-     "shows"},
-    {" BZMPOP BZPOPMAX BZPOPMIN ZADD ZCARD ZCOUNT ZDIFF ZDIFFSTORE ZINCRBY ZINTER ZINTERCARD "
-     "ZINTERSTORE ZLEXCOUNT ZMPOP ZMSCORE ZPOPMAX ZPOPMIN ZRANDMEMBER ZRANGE ZRANGEBYLEX "
-     "ZRANGEBYSCORE ZRANGESTORE ZRANK ZREM ZREMRANGEBYLEX ZREMRANGEBYRANK ZREMRANGEBYSCORE "
-     "ZREVRANGE ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE ZUNION ZUNIONSTORE ",
-     "fairlock is a lock server and has no sorted sets; use LOCK with LIMIT, a semaphore"},
+    {" HINCRBYFLOAT HMSET HRANDFIELD HSTRLEN ",
+     "fairlock is a lock server and has only the hash commands that locks need: HSET, HGET, HMGET, "
+     "HINCRBY, HDEL and similar ones"},
+    {" BLMPOP LINSERT LMPOP LPUSHX LSET LTRIM RPUSHX ",
+     "fairlock is a lock server and has only the list commands that locks need: LPUSH, LPOP, LREM, "
+     "LMOVE, BLPOP and similar ones; LOCK with WAIT 30s waits in a queue"},
+    {" SDIFF SDIFFSTORE SINTER SINTERCARD SINTERSTORE SMISMEMBER SMOVE SRANDMEMBER SUNION "
+     "SUNIONSTORE ",
+     "fairlock is a lock server and has only the set commands that locks need: SADD, SREM, SPOP "
+     "and similar ones; use LOCK with LIMIT, whose holders LOCKINFO shows"},
+    {" BZMPOP BZPOPMAX BZPOPMIN ZDIFF ZDIFFSTORE ZINTER ZINTERCARD ZINTERSTORE ZLEXCOUNT ZMPOP "
+     "ZMSCORE ZPOPMAX ZRANDMEMBER ZRANGEBYLEX ZRANGESTORE ZREMRANGEBYLEX ZREVRANGE "
+     "ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZUNION ZUNIONSTORE ",
+     "fairlock is a lock server and has only the sorted set commands that locks need: ZADD, ZREM, "
+     "ZRANGE, ZRANK and similar ones; use LOCK with LIMIT, a semaphore"},
     {" XACK XADD XAUTOCLAIM XCLAIM XDEL XGROUP XINFO XLEN XPENDING XRANGE XREAD XREADGROUP "
      "XREVRANGE XSETID XTRIM ",
      "fairlock is a lock server and has no streams; use LOCK with WAIT 30s, or "

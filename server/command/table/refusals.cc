@@ -55,6 +55,10 @@ void RefuseOfClusters(protocol::ReplyWriter& reply) {
   reply.Error(ErrorCode::kErr, "This instance has cluster support disabled");
 }
 
+void RefuseType(protocol::ReplyWriter& reply) {
+  reply.Error(ErrorCode::kWrongType, "Operation against a key holding the wrong kind of value");
+}
+
 void RefuseTooMany(protocol::ReplyWriter& reply, std::string_view what) {
   reply.Error(ErrorCode::kFull, "the configured maximum number of " + std::string(what) +
                                     " has been reached; release some, or raise the limit");

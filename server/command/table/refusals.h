@@ -27,6 +27,9 @@ void RefuseArityInScript(const CommandSpec& spec, protocol::ReplyWriter& reply);
 // Refuses a command that belongs to Redis Cluster.
 void RefuseOfClusters(protocol::ReplyWriter& reply);
 
+// Says that the key holds a lock or a value of another type.
+void RefuseType(protocol::ReplyWriter& reply);
+
 // Says that the configured limit on `what` has been reached.
 void RefuseTooMany(protocol::ReplyWriter& reply, std::string_view what);
 

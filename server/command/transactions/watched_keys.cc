@@ -46,7 +46,12 @@ void WatchedKeys::Take(const engine::Event& event) {
     default:
       break;
   }
-  const auto entry = entries_.find(event.key_hash);
+  CountChange(event.key_hash);
+}
+
+void WatchedKeys::CountChange(std::uint64_t key_hash) {
+  if (entries_.empty()) return;
+  const auto entry = entries_.find(key_hash);
   if (entry != entries_.end()) ++entry->second.changes;
 }
 

@@ -27,6 +27,9 @@ class WatchedKeys final : public engine::EventSink {
   // Whether holders, tokens or lease ends have changed. Expires overdue holds first.
   bool HasChanged(const Watch& watch, engine::TimeMs now);
 
+  // Counts a change of a small value. The hash is the engine's.
+  void CountChange(std::uint64_t key_hash);
+
   void Take(const engine::Event& event) override;
 
  private:

@@ -136,6 +136,7 @@ void TurnLoop::BeginStop() {
   connections_.Finish();
   journal_.Stop();
   turn_.server.locks.engine().Freeze();
+  turn_.server.values.store().Freeze();
   connections_.End();
 }
 

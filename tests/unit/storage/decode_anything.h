@@ -34,6 +34,8 @@ inline void EncodeAgain(const Change& change, RecordWriter& writer) {
       return EncodesAgain<LimitRow>(change, writer);
     case RowKind::kMeta:
       return EncodesAgain<MetaRow>(change, writer);
+    case RowKind::kValue:
+      return EncodesAgain<rows::Value>(change, writer);
   }
 }
 

@@ -110,7 +110,7 @@ TEST(Command, ListFilters) {
   EXPECT_EQ(client.Say("COMMAND LIST FILTERBY ACLCAT nosuch"), "[]");
   EXPECT_EQ(client.Say("COMMAND LIST FILTERBY MODULE any"), "[]");
   const std::string blocking = client.Say("COMMAND LIST FILTERBY ACLCAT blocking");
-  EXPECT_EQ(blocking, R"(["lock" "wait" "mlock" "backup"])");
+  EXPECT_EQ(blocking, R"(["lock" "wait" "mlock" "blpop" "brpop" "blmove" "brpoplpush" "backup"])");
   EXPECT_THAT(client.Say("COMMAND LIST"), HasSubstr("\"client|list\""));
   for (const char* line : {"COMMAND LIST x", "COMMAND LIST FILTERBY PATTERN",
                            "COMMAND LIST FILTERBY FOO x", "COMMAND LIST FILTERBY PATTERN a b"}) {

@@ -93,10 +93,13 @@ bool IsOneOf(const Names& names, std::string_view name) {
 // that the server uses.
 void AppendArgument(std::string_view name, std::size_t variant, Asked& asked) {
   const bool is_allowed = variant % 2 == 0;
-  if (name == "key") {
+  // In other groups, a value is not the owner of a lock.
+  const bool is_owner =
+      name == "owner" || name == "new-owner" || (name == "value" && asked.spec->group == "redis");
+  if (name == "key" || name == "source" || name == "destination") {
     asked.words.emplace_back(variant % 2 == 0 ? "jobs:1" : "other");
     asked.keys.push_back(asked.words.back());
-  } else if (name == "owner" || name == "new-owner" || name == "value") {
+  } else if (is_owner) {
     asked.words.emplace_back(variant / 2 % 2 == 0 ? "me-1" : "you-1");
     // A request that only asks about an owner does not act as that owner.
     if ((asked.spec->flags & kWrite) != 0) asked.owners.push_back(asked.words.back());

@@ -112,9 +112,9 @@ TEST_F(RedisCommands, CountOnlyWholeNumbers) {
 
 TEST_F(RedisCommands, SayWhatToUseInstead) {
   EXPECT_EQ(client_.Say("FOO a"), "-ERR unknown command 'FOO', with args beginning with: 'a' ");
-  for (const auto& [line, what] : {std::pair{"HSET k f v", "no hashes"},
-                                   {"lpush k v", "no lists"},
-                                   {"ZADD k 1 v", "semaphore"},
+  for (const auto& [line, what] : {std::pair{"HSTRLEN k f", "HINCRBY"},
+                                   {"lpushx k v", "BLPOP"},
+                                   {"ZUNION 1 k", "semaphore"},
                                    {"INCRBYFLOAT k 1.5", "use SET"},
                                    {"APPEND k v", "use SET"},
                                    {"GETEX k EX 10", "GET, and EXPIRE"},
@@ -127,8 +127,8 @@ TEST_F(RedisCommands, SayWhatToUseInstead) {
   }
   EXPECT_EQ(client_.Say({"HSET HGET", "k"}),
             "-ERR unknown command 'HSET HGET', with args beginning with: 'k' ");
-  EXPECT_THAT(client_.Say({"EVAL", "return redis.call('hset', 'k', 'f', 'v')", "0"}),
-              HasSubstr("no hashes"));
+  EXPECT_THAT(client_.Say({"EVAL", "return redis.call('hstrlen', 'k', 'f')", "0"}),
+              HasSubstr("HINCRBY"));
 }
 
 TEST_F(RedisCommands, OfClustersAreRefusedInTheWordsOfRedis) {

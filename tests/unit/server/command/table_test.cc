@@ -80,8 +80,9 @@ void AppendFewest(const Syntax& syntax, Words& words) {
 TEST_P(EveryCommand, IsDescribed) {
   const std::string name(spec().name);
   EXPECT_TRUE(std::none_of(name.begin(), name.end(), [](char c) { return c != ToUpper(c); }));
-  EXPECT_THAT(spec().group, testing::AnyOf("lock", "redis", "scripts", "pubsub", "transactions",
-                                           "connection", "server"));
+  EXPECT_THAT(spec().group,
+              testing::AnyOf("lock", "redis", "hash", "list", "set", "sorted-set", "scripts",
+                             "pubsub", "transactions", "connection", "server"));
   EXPECT_GE(spec().summary.size(), 10U);
   EXPECT_NE(spec().summary.back(), '.');
   EXPECT_FALSE(spec().complexity.empty());
@@ -106,7 +107,8 @@ TEST_P(EveryCommand, HasItsKeysWhereTheSyntaxNamesThem) {
   std::vector<std::string_view> expected;
   for (const std::string& word : words) {
     const bool is_channel = spec().keys.are_channels && word == "shardchannel";
-    if (word == "key" || is_channel) expected.push_back(word);
+    const bool is_key = word == "key" || word == "source" || word == "destination";
+    if (is_key || is_channel) expected.push_back(word);
   }
   EXPECT_EQ(KeysOf(spec(), std::vector<std::string_view>(words.begin(), words.end())), expected);
 }
@@ -123,6 +125,10 @@ TEST_P(EveryCommand, RefusesTooManyArguments) {
   if (spec().handler == nullptr || spec().name == kIgnoresArguments) return;
   const auto most = MostArguments(syntax());
   if (!most) return;
+  // As in Redis, a scan of a value reads its options only if there is one.
+  if (spec().name == "HSCAN") client_.Say("HSET 1 1 1");
+  if (spec().name == "SSCAN") client_.Say("SADD 1 1");
+  if (spec().name == "ZSCAN") client_.Say("ZADD 1 1 1");
   Words words = NameWords(spec());
   const bool is_fixed = spec().arity > 0;
   words.resize(words.size() + *most + 1, "1");

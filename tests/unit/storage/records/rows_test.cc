@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 #include "tests/unit/storage/storage_test_support.h"
@@ -53,6 +54,53 @@ TEST(StorageRows, EveryKindComesBackWithAllItsOptions) {
   ExpectComesBack(FullLimit(), RowKind::kLimit);
   ExpectComesBack(MetaRow{.name = MetaName::kTokenCeiling, .number = 1ULL << 52, .text = ""},
                   RowKind::kMeta);
+}
+
+TEST(StorageRows, ValuesOfEveryTypeComeBack) {
+  rows::Value row{.id = {3, "key"}, .type = rows::ValueType::kHash, .parts = {"f", ""}};
+  ExpectComesBack(row, RowKind::kValue);
+  row.ttl_ms = 30'000;
+  ExpectComesBack(row, RowKind::kValue);
+  row.remaining_ms = 0;
+  ExpectComesBack(row, RowKind::kValue);
+  row.type = rows::ValueType::kList;
+  ExpectComesBack(row, RowKind::kValue);
+  row.type = rows::ValueType::kSet;
+  ExpectComesBack(row, RowKind::kValue);
+  row.type = rows::ValueType::kSortedSet;
+  row.scores = {-1.5, std::numeric_limits<double>::infinity()};
+  const std::string member(1'000, 'm');
+  row.parts = {member, ""};
+  ExpectComesBack(row, RowKind::kValue);
+}
+
+TEST(StorageRows, ValuesThatNoServerWritesAreRefused) {
+  const auto is_well_formed = [](const rows::Value& row) {
+    const OneChange change(row);
+    return IsWellFormed(*change);
+  };
+  const rows::ValueId id{0, "k"};
+  EXPECT_FALSE(is_well_formed({.id = id, .type = rows::ValueType::kHash, .parts = {"f"}}));
+  EXPECT_FALSE(is_well_formed({.id = id, .type = rows::ValueType::kList}));
+  EXPECT_FALSE(is_well_formed({.id = {}, .type = rows::ValueType::kList, .parts = {"e"}}));
+  EXPECT_FALSE(is_well_formed(
+      {.id = id, .type = rows::ValueType::kList, .remaining_ms = 1, .parts = {"e"}}));
+  for (const double score : {-0.0, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_FALSE(is_well_formed(
+        {.id = id, .type = rows::ValueType::kSortedSet, .parts = {"m"}, .scores = {score}}));
+  }
+}
+
+TEST(StorageRows, TheDeletionOfAValueNamesTheRowThatWasPut) {
+  const OneChange put(rows::Value{.id = {1, "k"}, .parts = {"f", "v"}});
+  RecordWriter writer;
+  DeleteValue(writer, {1, "k"});
+  const std::string bytes(writer.Seal(RecordKind::kBatch, 1, 0));
+  auto record = RecordReader::Open(bytes, RecordKind::kBatch, 1, 0);
+  Change change;
+  ASSERT_TRUE(record->Next(change));
+  EXPECT_TRUE(change.is_deletion && IsWellFormed(change));
+  EXPECT_EQ(change.key, put->key);
 }
 
 TEST(StorageRows, EachOptionComesBackAlone) {

@@ -1,0 +1,208 @@
+#include "server/values/value_store.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace fairlock::values {
+
+namespace {
+
+void AddParts(const Hash& hash, rows::Value& row) {
+  for (const Hash::Field& field : hash.fields()) {
+    row.parts.emplace_back(field.name);
+    row.parts.emplace_back(field.value);
+  }
+}
+
+void AddParts(const List& list, rows::Value& row) {
+  for (const std::string& element : list.elements()) row.parts.emplace_back(element);
+}
+
+void AddParts(const SortedSet& set, rows::Value& row) {
+  for (const SortedSet::Member& member : set.members()) {
+    row.parts.emplace_back(member.name);
+    row.scores.push_back(member.score);
+  }
+}
+
+void AddParts(const Set& set, rows::Value& row) {
+  for (const std::string& member : set.members()) row.parts.emplace_back(member);
+}
+
+Content ContentOf(const rows::Value& row) {
+  switch (row.type) {
+    case ValueType::kHash: {
+      Hash hash;
+      for (std::size_t i = 0; i + 1 < row.parts.size(); i += 2) {
+        hash.Set(row.parts[i], row.parts[i + 1]);
+      }
+      return hash;
+    }
+    case ValueType::kList: {
+      List list;
+      for (const std::string_view part : row.parts) list.Push(ListEnd::kRight, part);
+      return list;
+    }
+    case ValueType::kSortedSet: {
+      SortedSet set;
+      for (std::size_t i = 0; i < row.parts.size(); ++i) set.Set(row.parts[i], row.scores[i]);
+      return set;
+    }
+    case ValueType::kSet:
+      break;
+  }
+  Set set;
+  for (const std::string_view part : row.parts) set.Add(part);
+  return set;
+}
+
+}  // namespace
+
+ValueStore::ValueStore(std::uint64_t hash_seed) : seed_(hash_seed), table_(HashOfValue{}) {}
+
+ValueStore::~ValueStore() {
+  listener_ = nullptr;
+  is_logging_ = false;
+  Clear(std::nullopt);
+}
+
+void ValueStore::Clear(std::optional<std::uint8_t> db) {
+  std::vector<Value*> values;
+  std::uint64_t cursor = 0;
+  do {
+    cursor = table_.ScanGroup(cursor, [&](Value& value) {
+      if (!db || value.name().db == *db) values.push_back(&value);
+    });
+  } while (cursor != 0);
+  for (Value* value : values) Remove(*value);
+}
+
+std::uint64_t ValueStore::HashOf(const engine::KeyName& key) const {
+  if (key.hash != 0) return key.hash;
+  return XXH3_64bits_withSeed(key.bytes.data(), key.bytes.size(), seed_ + key.db);
+}
+
+Value* ValueStore::Find(const engine::KeyName& key, engine::TimeMs now) {
+  if (empty()) return nullptr;
+  Value* value = table_.Find(HashOf(key), [&](const Value& each) { return each.name() == key; });
+  if (value == nullptr || value->deadline() >= now || is_frozen_) return value;
+  Expire(*value);
+  return nullptr;
+}
+
+Value& ValueStore::Create(const engine::KeyName& key, Content content) {
+  const std::uint64_t hash = HashOf(key);
+  auto* value = new Value(key, hash, std::move(content));
+  table_.Insert(hash, *value);
+  ++counts_[key.db];
+  return *value;
+}
+
+void ValueStore::Remove(Value& value) {
+  const engine::KeyName key = value.name();
+  if (listener_ != nullptr) listener_->OnChange(key);
+  if (is_logging_ && value.is_stored) removed_.push_back({key.db, std::string(key.bytes)});
+  wheel_.Cancel(value);
+  table_.Erase(value.hash(), value);
+  --counts_[key.db];
+  delete &value;
+}
+
+void ValueStore::NoticeChange(Value& value) {
+  if (listener_ != nullptr) listener_->OnChange(value.name());
+  Log(value);
+}
+
+void ValueStore::Log(Value& value) {
+  if (is_logging_ && !value.ChangedHook::is_linked()) changed_.push_back(value);
+}
+
+void ValueStore::SetTtl(Value& value, std::optional<engine::DurationMs> ttl_ms,
+                        engine::TimeMs now) {
+  if (listener_ != nullptr) listener_->OnChange(value.name());
+  const engine::DurationMs length_ms = ttl_ms.value_or(0);
+  if (length_ms != value.ttl_ms || value.is_remaining_stored) Log(value);
+  value.ttl_ms = length_ms;
+  wheel_.Schedule(value, ttl_ms ? now + *ttl_ms : engine::kNever, 0);
+}
+
+void ValueStore::Expire(Value& value) {
+  if (listener_ != nullptr) listener_->OnExpiry(value.name());
+  Remove(value);
+}
+
+bool ValueStore::Advance(engine::TimeMs now, std::size_t steps_max) {
+  if (is_frozen_ || wheel_.size() == 0) return false;
+  return wheel_.Advance(
+      now - 1, steps_max, [&](engine::TimerNode& node) { Expire(static_cast<Value&>(node)); },
+      [](const engine::TimerNode&) { return 0; });
+}
+
+engine::TimeMs ValueStore::NextDeadline() const {
+  if (is_frozen_ || wheel_.size() == 0) return engine::kNever;
+  return wheel_.NextTick() + 1;
+}
+
+std::uint64_t ValueStore::Scan(std::uint64_t cursor, std::size_t count,
+                               const std::function<bool(const Value&)>& visit) const {
+  std::size_t visited = 0;
+  bool is_over = false;
+  do {
+    cursor = table_.ScanGroup(cursor, [&](const Value& value) {
+      ++visited;
+      if (!visit(value)) is_over = true;
+    });
+  } while (cursor != 0 && visited < count && !is_over);
+  return cursor;
+}
+
+void ValueStore::TakeLog(const std::function<void(const rows::ValueId&)>& removed,
+                         const std::function<void(const rows::Value&)>& changed) {
+  for (const RemovedRow& row : removed_) removed({row.db, row.key});
+  removed_.clear();
+  while (!changed_.empty()) {
+    Value& value = changed_.front();
+    changed_.pop_front();
+    changed(RowOf(value, {}, 0));
+    value.is_stored = true;
+    value.is_remaining_stored = false;
+  }
+}
+
+rows::Value ValueStore::RowOf(const Value& value, const ValueDetail& detail,
+                              engine::TimeMs now) const {
+  const engine::KeyName key = value.name();
+  rows::Value row{.id = {key.db, key.bytes}, .type = value.type(), .ttl_ms = value.ttl_ms};
+  if (detail.with_time_left && value.expires()) {
+    row.remaining_ms = std::max<engine::DurationMs>(value.deadline() - now, 1);
+  }
+  std::visit([&](const auto& content) { AddParts(content, row); }, value.content);
+  return row;
+}
+
+void ValueStore::Restore(const rows::Value& row, engine::TimeMs now) {
+  Value& value = Create({row.id.db, row.id.key}, ContentOf(row));
+  value.is_stored = true;
+  value.is_remaining_stored = row.remaining_ms.has_value();
+  value.ttl_ms = row.ttl_ms;
+  if (row.ttl_ms > 0) wheel_.Schedule(value, now + row.remaining_ms.value_or(row.ttl_ms), 0);
+}
+
+void ValueStore::CheckInvariants() const {
+  std::array<std::uint64_t, engine::kDatabases> counts{};
+  std::uint64_t cursor = 0;
+  do {
+    cursor = table_.ScanGroup(cursor, [&](const Value& value) {
+      assert(value.size() > 0);                       // 1
+      assert(value.expires() == (value.ttl_ms > 0));  // 2
+      ++counts[value.name().db];
+    });
+  } while (cursor != 0);
+  assert(counts == counts_);  // 3
+}
+
+}  // namespace fairlock::values

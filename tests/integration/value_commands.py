@@ -1,0 +1,165 @@
+"""Makes random requests of the commands for small values."""
+
+import random
+
+KEYS = ["a", "b", "c", "d"]
+FIELDS = ["f", "g", "h", "1", "20", "-3"]
+ELEMENTS = ["x", "y", "z", "10", "007", "9", "-1", "", "with blank", "l" * 60]
+NUMBERS = ["0", "1", "-1", "2", "-2", "5", "100", "-100", "x", "1.5", "9223372036854775807"]
+SCORES = ["0", "1", "2", "-1", "1.5", "-0", "3e2", "inf", "-inf", "0.1", "1e300", "17179869184.25",
+          "nan", "x", ""]
+BOUNDS = ["0", "1", "(1", "2", "-inf", "+inf", "(0.5", "(inf", "x", "nan", "300"]
+WORDS = ["[a", "(b", "[x", "(y", "-", "+", "[", "q", "[with blank"]
+SECONDS = ["100", "1000", "-1", "0", "x"]
+MILLISECONDS = ["100000", "1000000", "-1", "0", "x"]
+ENDS = ["LEFT", "RIGHT", "left", "UP"]
+GLOBS = ["*", "f*", "?", "[xyz]", "1*"]
+TYPES = ["hash", "list", "set", "zset", "string", "nosuch"]
+
+# The replies to these commands are in no order.
+UNORDERED = {"SMEMBERS", "SSCAN", "SPOP", "KEYS", "SCAN"}
+# Tolerances for replies that depend on time, which may have advanced further on one server.
+TIMES = {"TTL": 1, "PTTL": 5000, "EXPIRETIME": 2, "PEXPIRETIME": 5000}
+
+
+class Requests:
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.families = self._hashes() + self._lists() + self._sorted_sets() + self._sets()
+        self.families += self._keys()
+
+    def pick(self, choices):
+        return self.random.choice(choices)
+
+    def some(self, choices, most=3):
+        return [self.pick(choices) for _ in range(self.random.randint(1, most))]
+
+    def key(self):
+        return self.pick(KEYS)
+
+    def _hashes(self):
+        key, pick = self.key, self.pick
+        return [
+            (6, lambda: ["HSET", key(), *self._pairs(FIELDS, ELEMENTS)]),
+            (1, lambda: ["HSET", key(), pick(FIELDS)]),
+            (2, lambda: ["HSETNX", key(), pick(FIELDS), pick(ELEMENTS)]),
+            (2, lambda: ["HGET", key(), pick(FIELDS)]),
+            (2, lambda: ["HMGET", key(), *self.some(FIELDS)]),
+            (3, lambda: ["HGETALL", key()]),
+            (3, lambda: ["HDEL", key(), *self.some(FIELDS)]),
+            (1, lambda: ["HEXISTS", key(), pick(FIELDS)]),
+            (3, lambda: ["HINCRBY", key(), pick(FIELDS), pick(NUMBERS)]),
+            (2, lambda: [pick(["HKEYS", "HVALS", "HLEN"]), key()]),
+            (1, lambda: ["HSCAN", key(), *self._scan()]),
+        ]
+
+    def _lists(self):
+        key, pick = self.key, self.pick
+        return [
+            (6, lambda: [pick(["LPUSH", "RPUSH"]), key(), *self.some(ELEMENTS)]),
+            (4, lambda: [pick(["LPOP", "RPOP"]), key()]),
+            (2, lambda: [pick(["LPOP", "RPOP"]), key(), pick(NUMBERS)]),
+            (1, lambda: ["LPOP", key(), "1", "2"]),
+            (1, lambda: ["LLEN", key()]),
+            (3, lambda: ["LRANGE", key(), pick(NUMBERS), pick(NUMBERS)]),
+            (2, lambda: ["LREM", key(), pick(NUMBERS), pick(ELEMENTS)]),
+            (1, lambda: ["LINDEX", key(), pick(NUMBERS)]),
+            (2, lambda: ["LPOS", key(), pick(ELEMENTS), *self._position()]),
+            (3, lambda: ["LMOVE", key(), key(), pick(ENDS), pick(ENDS)]),
+            (1, lambda: ["RPOPLPUSH", key(), key()]),
+        ]
+
+    def _sorted_sets(self):
+        key, pick = self.key, self.pick
+        return [
+            (8, lambda: ["ZADD", key(), *self._add_options(), *self._pairs(SCORES, ELEMENTS)]),
+            (2, lambda: ["ZINCRBY", key(), pick(SCORES), pick(ELEMENTS)]),
+            (2, lambda: ["ZREM", key(), *self.some(ELEMENTS)]),
+            (2, lambda: [pick(["ZSCORE", "ZRANK"]), key(), pick(ELEMENTS)]),
+            (1, lambda: ["ZCARD", key()]),
+            (1, lambda: ["ZCOUNT", key(), pick(BOUNDS), pick(BOUNDS)]),
+            (2, lambda: ["ZRANGE", key(), pick(NUMBERS), pick(NUMBERS), *self._range_options()]),
+            (2, lambda: ["ZRANGE", key(), pick(BOUNDS), pick(BOUNDS), "BYSCORE",
+                         *self._range_options()]),
+            (1, lambda: ["ZRANGE", key(), pick(WORDS), pick(WORDS), "BYLEX",
+                         *self._range_options()]),
+            (3, lambda: ["ZRANGEBYSCORE", key(), pick(BOUNDS), pick(BOUNDS),
+                         *self._range_options()]),
+            (1, lambda: ["ZREMRANGEBYSCORE", key(), pick(BOUNDS), pick(BOUNDS)]),
+            (1, lambda: ["ZREMRANGEBYRANK", key(), pick(NUMBERS), pick(NUMBERS)]),
+            (2, lambda: ["ZPOPMIN", key(), *pick([[], [], ["1"], ["3"], ["0"], ["-1"], ["x"]])]),
+            (1, lambda: ["ZSCAN", key(), *self._scan()]),
+        ]
+
+    def _sets(self):
+        key, pick = self.key, self.pick
+        return [
+            (6, lambda: ["SADD", key(), *self.some(ELEMENTS + FIELDS)]),
+            (3, lambda: ["SREM", key(), *self.some(ELEMENTS + FIELDS)]),
+            (1, lambda: ["SISMEMBER", key(), pick(ELEMENTS)]),
+            (2, lambda: [pick(["SMEMBERS", "SCARD"]), key()]),
+            # Pops all or none, because which members others would pop is random.
+            (1, lambda: ["SPOP", key(), pick(["1000", "0", "-1", "x"])]),
+            # In one page: Redis divides others at random.
+            (1, lambda: ["SSCAN", key(), pick(["0", "0", "x"]), "COUNT", "1000",
+                         *pick([[], ["MATCH", pick(GLOBS)], ["COUNT"], ["TYPE", "set"]])]),
+        ]
+
+    def _keys(self):
+        key, pick = self.key, self.pick
+        return [
+            (6, lambda: ["DEL", key()]),
+            (1, lambda: ["UNLINK", *self.some(KEYS)]),
+            (1, lambda: ["EXISTS", *self.some(KEYS)]),
+            (2, lambda: ["TYPE", key()]),
+            (1, lambda: ["EXPIRE", key(), pick(SECONDS), *pick([[], [], ["NX"], ["XX"]])]),
+            (1, lambda: ["PEXPIRE", key(), pick(MILLISECONDS), *pick([[], [], ["NX"], ["XX"]])]),
+            (1, lambda: ["EXPIREAT", key(), pick(["1", "0", "-1", "x"])]),
+            (1, lambda: ["PERSIST", key()]),
+            (2, lambda: [pick(list(TIMES)), key()]),
+            (2, lambda: ["SET", key(), "v", *pick([[], ["NX"], ["XX"], ["KEEPTTL"], ["GET"],
+                                                   ["EX", "1000"]])]),
+            (1, lambda: [pick(["GET", "STRLEN", "INCR", "GETDEL"]), key()]),
+            (1, lambda: ["MGET", *self.some(KEYS)]),
+            (1, lambda: ["MSETNX", key(), "v", key(), "w"]),
+            (1, lambda: [pick(["SETNX", "GETSET"]), key(), "v"]),
+            (1, lambda: ["GETRANGE", key(), "0", "-1"]),
+            (1, lambda: ["KEYS", "*"]),
+            (1, lambda: ["SCAN", "0", "COUNT", "1000", "TYPE", pick(TYPES)]),
+            (1, lambda: [pick(["HSET", "LPUSH", "ZADD", "SADD", "BLPOP", "LMOVE", "ZRANGE",
+                               "SPOP", "HSCAN", "ZPOPMIN"])]),
+        ]
+
+    def _pairs(self, first, second):
+        return [word for _ in range(self.random.randint(1, 3))
+                for word in (self.pick(first), self.pick(second))]
+
+    def _scan(self):
+        return [self.pick(["0", "0", "0", "7", "x"]),
+                *self.pick([[], [], ["MATCH", self.pick(GLOBS)], ["COUNT", self.pick(["1", "100"])],
+                            ["COUNT", "0"], ["TYPE", "hash"], ["COUNT"]])]
+
+    def _position(self):
+        return [word for _ in range(self.pick([0, 0, 1, 2])) for word in (
+            self.pick(["RANK", "COUNT", "MAXLEN", "FOO"]), self.pick(NUMBERS))]
+
+    def _add_options(self):
+        return [self.pick(["NX", "XX", "GT", "LT", "CH", "INCR", "nx"])
+                for _ in range(self.pick([0, 0, 0, 1, 1, 2, 3]))]
+
+    def _range_options(self):
+        return [word for _ in range(self.pick([0, 0, 1, 1, 2])) for word in self.pick(
+            [["WITHSCORES"], ["REV"], ["LIMIT", self.pick(NUMBERS), self.pick(NUMBERS)], ["LIMIT"],
+             ["FOO"]])]
+
+    def one(self):
+        weights = [weight for weight, _ in self.families]
+        return self.random.choices([make for _, make in self.families], weights)[0]()
+
+    def waiting(self):
+        """A request that returns at once only because it is in a transaction."""
+        key = self.key
+        return self.pick([["BLPOP", key(), key(), "0"], ["BRPOP", key(), "0.1"],
+                          ["BLMOVE", key(), key(), self.pick(ENDS), "LEFT", "0"],
+                          ["BRPOPLPUSH", key(), key(), "1"], ["BLPOP", key(), "x"]])

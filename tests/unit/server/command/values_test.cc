@@ -1,0 +1,150 @@
+// Small values beside locks: types, bounds, memory, walks and waits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "tests/unit/server/command/command_test_support.h"
+
+namespace fairlock::command {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr std::string_view kWrongType =
+    "-WRONGTYPE Operation against a key holding the wrong kind of value";
+
+class ValueCommands : public testing::Test {
+ protected:
+  ~ValueCommands() override { server_.parts().values.store().CheckInvariants(); }
+
+  TestServer server_;
+  TestClient& client_ = server_.Connect();
+  TestClient& other_ = server_.Connect();
+};
+
+TEST_F(ValueCommands, AKeyIsEitherALockOrAValue) {
+  client_.Say("HSET h f v");
+  for (const char* request :
+       {"LOCK h a", "LOCK h a WAIT 10s", "MLOCK 2 free h a", "GET h", "INCR h", "GETSET h v",
+        "SET h v GET", "LPUSH h x", "SADD h x", "ZADD h 1 x", "BLPOP free h 0"}) {
+    EXPECT_EQ(client_.Say(request), kWrongType) << request;
+  }
+  EXPECT_EQ(client_.Say("LOCKED free"), "0");
+  EXPECT_EQ(client_.Say("SET h v NX"), "nil");
+  EXPECT_EQ(client_.Say("SETNX h v"), "0");
+  EXPECT_EQ(client_.Say("MSETNX free v h v"), "0");
+  EXPECT_EQ(client_.Say("SET h v"), "OK");
+  EXPECT_EQ(client_.Say("TYPE h"), "string");
+  EXPECT_EQ(client_.Say("HSET h f v"), kWrongType);
+  EXPECT_EQ(client_.Say("DEL h"), "1");
+  EXPECT_EQ(client_.Say("HSET h f v"), "1");
+}
+
+TEST_F(ValueCommands, AreRefusedWhereOthersHoldOrWait) {
+  client_.Say("LOCK k a");
+  other_.Say("LOCK k b KEEP 60s");
+  EXPECT_EQ(client_.Say("HSET k f v"), kWrongType);
+  EXPECT_EQ(client_.Say("HGET k f"), kWrongType);
+  client_.Say("UNLOCK k a");
+  EXPECT_EQ(client_.Say("HSET k f v"), kWrongType);
+  EXPECT_EQ(client_.Say("BLMOVE k free LEFT LEFT 0"), kWrongType);
+  client_.Say("CANCEL k b");
+  EXPECT_EQ(client_.Say("HSET k f v"), "1");
+}
+
+TEST_F(ValueCommands, SetReplacesAValueAndMayKeepItsTime) {
+  client_.Say("SADD k m");
+  client_.Say("PEXPIRE k 5000");
+  EXPECT_EQ(client_.Say("SET k v XX KEEPTTL"), "OK");
+  EXPECT_EQ(client_.Say("PTTL k"), "5000");
+  EXPECT_EQ(client_.Say("DBSIZE"), "1");
+}
+
+TEST_F(ValueCommands, AreBounded) {
+  server_.parts().values.limits() = {.elements_max = 3, .bytes_max = 100, .values_max = 2};
+  EXPECT_EQ(client_.Say("RPUSH l a b c"), "3");
+  EXPECT_EQ(client_.Say("RPUSH l d"),
+            "-FULL the value of 'l' would have 4 elements; the limit is 3 (value_elements_max)");
+  EXPECT_EQ(client_.Say("LLEN l"), "3");
+  client_.Say("HSET h a 1 b 2");
+  EXPECT_EQ(client_.Say("HSET h a 1 b 2 c 3 a 4"), "1");
+  EXPECT_THAT(client_.Say("HSET h c 3 d 4"), StartsWith("-FULL "));
+  EXPECT_EQ(client_.Say("HLEN h"), "3");
+  EXPECT_THAT(client_.Say("HSET h a " + std::string(60, 'x')), HasSubstr("(value_bytes_max)"));
+  EXPECT_EQ(client_.Say("HGET h a"), "\"4\"");
+  EXPECT_THAT(client_.Say("SADD more m"), HasSubstr("max_locks"));
+  EXPECT_THAT(client_.Say("LMOVE l more LEFT LEFT"), HasSubstr("max_locks"));
+  EXPECT_EQ(client_.Say("LMOVE l l LEFT RIGHT"), "\"a\"");
+}
+
+TEST_F(ValueCommands, DoNotGrowWhileMemoryIsShort) {
+  client_.Say("RPUSH l a b");
+  server_.parts().availability.BoundMemory(1000, server_.now());
+  server_.environment().memory_in_use = 1001;
+  for (const char* request : {"RPUSH l c", "HSET h f v", "HINCRBY h f 1", "SADD s m", "ZADD z 1 m",
+                              "ZINCRBY z 1 m", "LMOVE l m LEFT LEFT", "BLPOP free 0"}) {
+    EXPECT_THAT(client_.Say(request), StartsWith("-OOM ")) << request;
+  }
+  EXPECT_EQ(client_.Say("LPOP l"), "\"a\"");
+  EXPECT_EQ(client_.Say("EXPIRE l 100"), "1");
+  EXPECT_EQ(client_.Say("DEL l"), "1");
+}
+
+TEST_F(ValueCommands, AreFoundByWalksBesideLocks) {
+  std::set<std::string> expected;
+  for (int i = 0; i < 200; ++i) {
+    const std::string number = std::to_string(i);
+    client_.Say("SET lock" + number + " v");
+    client_.Say("SADD set" + number + " m");
+    expected.insert("\"lock" + number + "\"");
+    expected.insert("\"set" + number + "\"");
+  }
+  std::set<std::string> found;
+  std::string cursor = "0";
+  do {
+    const std::string page = client_.Say("SCAN " + cursor + " COUNT 7");
+    cursor = page.substr(2, page.find('"', 2) - 2);
+    for (std::size_t at = page.find('[', 1); (at = page.find('"', at)) != std::string::npos;) {
+      const std::size_t end = page.find('"', at + 1);
+      found.insert(page.substr(at + 1, end - at - 1));
+      at = end + 1;
+    }
+  } while (cursor != "0");
+  EXPECT_EQ(found.size(), 400U);
+  EXPECT_EQ(client_.Say("DBSIZE"), "400");
+  EXPECT_TRUE(expected.contains(client_.Say("RANDOMKEY")));
+  EXPECT_EQ(client_.Say("FLUSHDB"), "OK");
+  EXPECT_EQ(client_.Say("RANDOMKEY"), "nil");
+}
+
+TEST_F(ValueCommands, ExpireAndWaitsEndInVirtualTime) {
+  client_.Say("HSET h f v");
+  client_.Say("PEXPIRE h 100");
+  EXPECT_EQ(other_.Say("BLPOP q 0.2"), "");
+  server_.AdvanceBy(101);
+  EXPECT_TRUE(server_.parts().values.store().empty());
+  EXPECT_EQ(other_.Hear(), "");
+  server_.AdvanceBy(100);
+  EXPECT_EQ(other_.Hear(), "nil");
+  EXPECT_EQ(server_.parts().statistics.gauges.waiting_clients, 0U);
+}
+
+TEST_F(ValueCommands, AWaitEndsWithItsConnection) {
+  EXPECT_EQ(other_.Say("BLPOP q 0"), "");
+  other_.Close();
+  EXPECT_EQ(client_.Say("RPUSH q a"), "1");
+  EXPECT_EQ(client_.Say("LLEN q"), "1");
+}
+
+TEST_F(ValueCommands, HaveCategories) {
+  for (const auto& [category, command] :
+       {std::pair{"hash", "hset"}, {"list", "blpop"}, {"set", "sadd"}, {"sortedset", "zadd"}}) {
+    EXPECT_THAT(client_.Say(std::string("ACL CAT ") + category), HasSubstr(command));
+  }
+}
+
+}  // namespace
+}  // namespace fairlock::command
