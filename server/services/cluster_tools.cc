@@ -122,8 +122,9 @@ bool CopyFleet(const Config& config, const std::string& partitions, const Copied
             << " with the locks of " << copied.fleet << " (" << CountOf(copy->source_partitions)
             << "): " << copy->counts.holds << " holds, " << copy->counts.places
             << " places in queues, " << copy->counts.cooldowns << " slots in cooldown, "
-            << copy->counts.limits << " overrides; start its nodes, and never start a node of "
-            << copied.fleet << " again\n";
+            << copy->counts.values << " values, " << copy->counts.limits
+            << " overrides; start its nodes, and never start a node of " << copied.fleet
+            << " again\n";
   return true;
 }
 

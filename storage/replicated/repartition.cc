@@ -94,6 +94,13 @@ Status Repartition::AddRow(const RowTable::Name& name, const std::string& value)
     case RowKind::kLimit:
       AddLimit(name, value);
       return {};
+    case RowKind::kValue: {
+      rows::Value row;
+      decode(row);
+      tables_[PartitionOf(row.id.key)].Apply(change);
+      ++counts_.values;
+      return {};
+    }
     case RowKind::kMeta: {
       MetaRow row;
       decode(row);

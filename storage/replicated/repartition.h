@@ -25,11 +25,13 @@ struct RepartitionCounts {
   std::size_t holds = 0;
   std::size_t places = 0;
   std::size_t cooldowns = 0;
+  std::size_t values = 0;
   std::size_t limits = 0;  // those of all partitions together, each once
 };
 
 // - Holds and cooldowns move with their key, and keep their tokens. Holds of different partitions
 //   can have the same token, but never of the same key.
+// - Small values move with their key.
 // - Places move with their key. They are numbered anew, because those of different partitions can
 //   have the same number. The order of the queue of each key stays: all of it comes from one
 //   partition.

@@ -198,17 +198,18 @@ void ZScore(Invocation& call) {
   }
 }
 
-void ZRank(Invocation& call) {
+void WriteRank(Invocation& call, bool is_reversed) {
   const Opened<SortedSet> opened = OpenSortedSet(call);
   if (opened.is_refused) return;
   std::optional<std::size_t> rank;
   if (opened.value != nullptr) rank = opened.content().RankOf(call.arguments[2]);
-  if (rank) {
-    call.reply.Integer(static_cast<std::int64_t>(*rank));
-  } else {
-    call.reply.Null();
-  }
+  if (!rank) return call.reply.Null();
+  const std::size_t before = is_reversed ? opened.content().size() - 1 - *rank : *rank;
+  call.reply.Integer(static_cast<std::int64_t>(before));
 }
+
+void ZRank(Invocation& call) { WriteRank(call, false); }
+void ZRevRank(Invocation& call) { WriteRank(call, true); }
 
 void ZCard(Invocation& call) {
   const Opened<SortedSet> opened = OpenSortedSet(call);
@@ -277,6 +278,8 @@ constexpr auto kSortedSetCommands = std::to_array<CommandSpec>({
      "The score of a member, or nil", "O(members)"},
     {"ZRANK", ZRank, 3, kReadsScore, kFirstKey, "sorted-set", "key member",
      "How many members come before this one, or nil", "O(members)"},
+    {"ZREVRANK", ZRevRank, 3, kReadsScore, kFirstKey, "sorted-set", "key member",
+     "How many members come after this one, or nil", "O(members)"},
     {"ZCARD", ZCard, 2, kReadsScore, With(kFirstKey, KeyEffect::kTest), "sorted-set", "key",
      "The number of members", "O(1)"},
     {"ZPOPMIN", ZPopMin, -2, kWrite | kFast, With(kFirstKey, KeyEffect::kAccessDelete),

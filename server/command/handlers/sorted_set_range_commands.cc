@@ -57,11 +57,10 @@ bool TakeRangeWord(std::string_view word, bool is_general, RangeOptions& options
   return true;
 }
 
-// Returns nullopt after sending an error. `kind` is set for a command whose range has only this
-// kind.
-std::optional<RangeOptions> ReadRangeOptions(Invocation& call, std::optional<RangeKind> kind) {
-  RangeOptions options{.kind = kind};
-  const bool is_general = !kind;
+// Returns nullopt after sending an error. `options` has what the command implies; if that includes
+// a kind, the request cannot choose one.
+std::optional<RangeOptions> ReadRangeOptions(Invocation& call, RangeOptions options) {
+  const bool is_general = !options.kind;
   for (std::size_t i = 4; i < call.arguments.size(); ++i) {
     const std::string_view word = call.arguments[i];
     if (EqualsIgnoreCase(word, "WITHSCORES")) {
@@ -141,8 +140,8 @@ void RangeByRank(Invocation& call, const RangeOptions& options) {
   });
 }
 
-void Range(Invocation& call, std::optional<RangeKind> kind) {
-  const auto options = ReadRangeOptions(call, kind);
+void Range(Invocation& call, const RangeOptions& implied) {
+  const auto options = ReadRangeOptions(call, implied);
   if (!options) return;
   if (options->kind == RangeKind::kRank) return RangeByRank(call, *options);
   std::string_view min = call.arguments[2];
@@ -158,8 +157,17 @@ void Range(Invocation& call, std::optional<RangeKind> kind) {
   AnswerRange(call, *options, [&](const SortedSet& set) { return RanksOf(set, *bounds); });
 }
 
-void ZRange(Invocation& call) { Range(call, std::nullopt); }
-void ZRangeByScore(Invocation& call) { Range(call, RangeKind::kScore); }
+RangeOptions Implied(RangeKind kind, bool is_reversed) {
+  RangeOptions options;
+  options.kind = kind;
+  options.is_reversed = is_reversed;
+  return options;
+}
+
+void ZRange(Invocation& call) { Range(call, {}); }
+void ZRevRange(Invocation& call) { Range(call, Implied(RangeKind::kRank, true)); }
+void ZRangeByScore(Invocation& call) { Range(call, Implied(RangeKind::kScore, false)); }
+void ZRevRangeByScore(Invocation& call) { Range(call, Implied(RangeKind::kScore, true)); }
 
 void ZCount(Invocation& call) {
   const auto bounds = ReadScoreBounds(call, call.arguments[2], call.arguments[3]);
@@ -207,6 +215,11 @@ constexpr auto kSortedSetRangeCommands = std::to_array<CommandSpec>({
      "O(members returned)"},
     {"ZRANGEBYSCORE", ZRangeByScore, -4, kReadOnly, kFirstKey, "sorted-set",
      "key min max [WITHSCORES] [LIMIT offset count]", "ZRANGE with BYSCORE", "O(members returned)"},
+    {"ZREVRANGE", ZRevRange, -4, kReadOnly, kFirstKey, "sorted-set", "key first last [WITHSCORES]",
+     "ZRANGE with REV", "O(members returned)"},
+    {"ZREVRANGEBYSCORE", ZRevRangeByScore, -4, kReadOnly, kFirstKey, "sorted-set",
+     "key max min [WITHSCORES] [LIMIT offset count]", "ZRANGE with BYSCORE and REV",
+     "O(members returned)"},
     {"ZCOUNT", ZCount, 4, kReadOnly | kFast, kFirstKey, "sorted-set", "key min max",
      "The number of members with a score from min to max", "O(log(members))"},
     {"ZREMRANGEBYSCORE", ZRemRangeByScore, 4, kWrite, With(kFirstKey, KeyEffect::kDelete),

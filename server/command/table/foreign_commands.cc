@@ -29,8 +29,8 @@ constexpr auto kFamilies = std::to_array<Family>({
      "fairlock is a lock server and has only the set commands that locks need: SADD, SREM, SPOP "
      "and similar ones; use LOCK with LIMIT, whose holders LOCKINFO shows"},
     {" BZMPOP BZPOPMAX BZPOPMIN ZDIFF ZDIFFSTORE ZINTER ZINTERCARD ZINTERSTORE ZLEXCOUNT ZMPOP "
-     "ZMSCORE ZPOPMAX ZRANDMEMBER ZRANGEBYLEX ZRANGESTORE ZREMRANGEBYLEX ZREVRANGE "
-     "ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZUNION ZUNIONSTORE ",
+     "ZMSCORE ZPOPMAX ZRANDMEMBER ZRANGEBYLEX ZRANGESTORE ZREMRANGEBYLEX ZREVRANGEBYLEX ZUNION "
+     "ZUNIONSTORE ",
      "fairlock is a lock server and has only the sorted set commands that locks need: ZADD, ZREM, "
      "ZRANGE, ZRANK and similar ones; use LOCK with LIMIT, a semaphore"},
     {" XACK XADD XAUTOCLAIM XCLAIM XDEL XGROUP XINFO XLEN XPENDING XRANGE XREAD XREADGROUP "

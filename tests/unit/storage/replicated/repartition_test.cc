@@ -124,6 +124,19 @@ TEST(Repartition, CooldownsMoveWithTheirKeysAndTheirTokensCount) {
   EXPECT_EQ(MetaOf(tables[0])[MetaName::kTokenCeiling], 901);
 }
 
+TEST(Repartition, ValuesMoveWithTheirKeys) {
+  Repartition repartition(Halves());
+  Rows rows;
+  for (const char* key : {"a", "x", "z"}) {
+    rows.Put(rows::Value{.id = {.key = key}, .type = rows::ValueType::kSet, .parts = {"m"}});
+  }
+  ASSERT_TRUE(repartition.Add(rows.Meta(50, kGood).Table()).ok());
+  EXPECT_EQ(repartition.counts().values, 3);
+  const auto tables = repartition.Finish();
+  EXPECT_EQ(RowsOf<rows::Value>(tables[0], RowKind::kValue).size(), 1);
+  EXPECT_EQ(RowsOf<rows::Value>(tables[1], RowKind::kValue).size(), 2);
+}
+
 TEST(Repartition, PlacesOfDifferentPartitionsWithOneNumberAreAllKept) {
   Repartition repartition(Halves());
   ASSERT_TRUE(repartition
