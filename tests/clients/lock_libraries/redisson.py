@@ -215,8 +215,8 @@ class Player:
         self.show("renew", self.run(RENEW, keys, [60_000, a]), self.run(RENEW, keys, [60_000, b]))
         self.show("time to live", 59 <= self.redis.ttl(keys[0]) <= 60)
         both = [*keys, channel]
-        self.show("unlock", self.run(UNLOCK, both, [30_000, b]), self.run(UNLOCK, both, [30_000, a]),
-                  self.run(UNLOCK, both, [30_000, a]), heard())
+        self.show("unlock", *(self.run(UNLOCK, both, [30_000, owner]) for owner in (b, a, a)),
+                  heard())
         self.show("lock after it", self.run(LOCK, keys, [100, b]))
         time.sleep(0.25)
         self.show("after the lease", self.redis.exists(keys[0]), self.run(LOCK, keys, [30_000, a]))

@@ -1,5 +1,5 @@
-"""Locks in the documented shape of sidekiq-unique-jobs 7 and 8: a digest with a hash of its holders,
-lists that hand it over, and a sorted set of all digests.
+"""Locks in the documented shape of sidekiq-unique-jobs 7 and 8: a digest with a hash of its
+holders, lists that hand it over, and a sorted set of all digests.
 
     unique_jobs.py PORT
 
@@ -18,7 +18,8 @@ DIGESTS = "uniquejobs:digests"
 # Puts a token into the queue of the digest, unless the job holds it or the limit is reached.
 QUEUE = """
 if redis.call('hexists', KEYS[4], ARGV[1]) == 1 then return ARGV[1] end
-if redis.call('hlen', KEYS[4]) + redis.call('llen', KEYS[3]) >= tonumber(ARGV[2]) then return nil end
+local taken = redis.call('hlen', KEYS[4]) + redis.call('llen', KEYS[3])
+if taken >= tonumber(ARGV[2]) then return nil end
 if redis.call('lpos', KEYS[2], ARGV[1]) then return ARGV[1] end
 redis.call('set', KEYS[1], ARGV[1])
 redis.call('lpush', KEYS[2], ARGV[1])
