@@ -26,7 +26,7 @@ from resp import ErrorReply  # noqa: E402
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^( *)```(\S*)( before)?\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 PATIENCE_SECONDS = 60
-HELD_KEYS = re.compile(r"\b(?:order|conversation):\d+\b")
+HELD_KEYS = re.compile(r"\b(?:lock:)?(?:order|conversation):\d+\b")
 NODE_MODULES = ROOT / "tests" / "clients" / "node" / "node_modules"
 
 # What the critical section does in the test: prints the token with which it was entered.
@@ -35,6 +35,8 @@ PRELUDES = {
     "js": "globalThis.charge = async (order, token) => console.log('ENTERED', token);\n",
     "ruby": "def handle(conversation, token)\n  puts \"ENTERED #{token}\"\nend\n"
             "def log(text) = warn(text)\n",
+    "php": "<?php\nrequire '/usr/share/php/Symfony/Component/Lock/autoload.php';\n"
+           "function charge($order, $token = null) { echo \"ENTERED $token\\n\"; }\n",
 }
 # A block in Go is the body of a function.
 GO_FRAME = """package main
@@ -68,9 +70,10 @@ func main() {
 	}
 }
 """
-COMMANDS = {"python": ["/usr/bin/python3", "-B"], "js": ["node"], "ruby": ["/usr/bin/ruby"]}
+COMMANDS = {"python": ["/usr/bin/python3", "-B"], "js": ["node"], "ruby": ["/usr/bin/ruby"],
+            "php": ["/usr/bin/php"]}
 SYNTAX_CHECKS = {"python": ["/usr/bin/python3", "-B", "-m", "ast"], "js": ["node", "--check"],
-                 "ruby": ["/usr/bin/ruby", "-c"]}
+                 "ruby": ["/usr/bin/ruby", "-c"], "php": ["/usr/bin/php", "-l"]}
 CLIENTS = ROOT / "clients"
 # {language: (how a block uses the library, a file that exists if it has been built)}
 LIBRARIES = {
@@ -79,7 +82,7 @@ LIBRARIES = {
     "ruby": ('require "fairlock"', CLIENTS / "ruby/lib/fairlock.rb"),
     "go": ("fairlock", CLIENTS / "go/fairlock.go"),
 }
-ENDINGS = {"python": ".py", "js": ".mjs", "ruby": ".rb"}
+ENDINGS = {"python": ".py", "js": ".mjs", "ruby": ".rb", "php": ".php"}
 
 # Code that is added after a block that only defines something.
 EPILOGUES = {
@@ -177,7 +180,7 @@ class CodeBlocks(unittest.TestCase):
                 continue
             with self.subTest(block.name):
                 file = self.folder / f"before{ENDINGS[block.language]}"
-                file.write_text(block.text)
+                file.write_text(("<?php\n" if block.language == "php" else "") + block.text)
                 checked = subprocess.run([*SYNTAX_CHECKS[block.language], str(file)], text=True,
                                          capture_output=True, timeout=PATIENCE_SECONDS, check=False)
                 self.assertEqual(checked.returncode, 0, checked.stderr)
