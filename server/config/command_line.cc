@@ -31,6 +31,11 @@ struct GivenOptions {
   std::vector<std::vector<std::string>> values;  // indexed like AllOptions(); the last value wins
 };
 
+// A script whose variable is empty must not start a server, or create an empty fleet.
+std::string RefuseEmpty(const std::string& value) {
+  return value.empty() ? "the value must not be empty" : "";
+}
+
 void Describe(CLI::App& app, GivenOptions& given) {
   app.set_help_flag();
   app.allow_extras();
@@ -38,11 +43,11 @@ void Describe(CLI::App& app, GivenOptions& given) {
   app.add_flag("--print-config", given.print_config);
   app.add_flag("--check-data", given.check_data);
   app.add_flag("--init", given.initialise);
-  app.add_option("--restore", given.backup);
-  app.add_option("--import", given.imported);
-  app.add_option("--create-fleet", given.partitions);
-  app.add_option("--copy-from", given.copied_fleet);
-  app.add_option("--copy-from-etcd", given.copied_etcd);
+  app.add_option("--restore", given.backup)->check(RefuseEmpty);
+  app.add_option("--import", given.imported)->check(RefuseEmpty);
+  app.add_option("--create-fleet", given.partitions)->check(RefuseEmpty);
+  app.add_option("--copy-from", given.copied_fleet)->check(RefuseEmpty);
+  app.add_option("--copy-from-etcd", given.copied_etcd)->check(RefuseEmpty);
   app.add_flag("--hash-password", given.hash_password);
   app.add_flag("--version", given.version);
   app.add_flag("--help,-h", given.help);
@@ -104,6 +109,18 @@ std::string ApplyGiven(const GivenOptions& given, Config& config) {
   return "";
 }
 
+// Returns what is wrong with the options that copy a fleet, or an empty string.
+std::string CheckCopy(const GivenOptions& given) {
+  if (given.copied_fleet.empty() && given.copied_etcd.empty()) return "";
+  if (given.partitions.empty()) {
+    return "command line: --copy-from needs --create-fleet N, the new number of partitions";
+  }
+  if (given.copied_fleet.empty()) {
+    return "command line: --copy-from-etcd needs --copy-from FLEET, the fleet to copy";
+  }
+  return "";
+}
+
 Action ActionOf(const GivenOptions& given) {
   if (given.help) return Action::kShowHelp;
   if (given.version) return Action::kShowVersion;
@@ -153,9 +170,7 @@ CommandLine ReadCommandLine(std::span<const char* const> arguments) {
   line.partitions = given.partitions;
   line.copied_fleet = given.copied_fleet;
   line.copied_etcd = given.copied_etcd;
-  if (line.partitions.empty() && !(line.copied_fleet + line.copied_etcd).empty()) {
-    line.error = "command line: --copy-from needs --create-fleet N, the new number of partitions";
-  }
+  if (line.error.empty()) line.error = CheckCopy(given);
   return line;
 }
 

@@ -44,7 +44,8 @@ bool HasPasswords(const command::AccessControl& control) {
 }
 
 // Decides who answers a request for a partition: nullopt if this node leads it.
-std::optional<Outcome> ElsewhereOf(std::uint32_t partition, const command::ServerParts& server) {
+std::optional<Outcome> ElsewhereOf(std::uint32_t partition, const command::ServerParts& server,
+                                   bool needs_tls) {
   const command::Fleet* const fleet = server.environment.fleet;
   if (fleet == nullptr) return Refusal(404, "ERR", "this server is not a node of a fleet");
   const std::uint32_t partitions = fleet->Report().partitions;
@@ -60,6 +61,10 @@ std::optional<Outcome> ElsewhereOf(std::uint32_t partition, const command::Serve
   if (leader->is_this_node) return std::nullopt;
   if (leader->http_port == 0) {
     return Refusal(503, "CLUSTERDOWN", "the leader of " + name + " has no http_port");
+  }
+  if (needs_tls && !leader->is_https) {
+    return Refusal(503, "CLUSTERDOWN",
+                   "the leader of " + name + " must have http_tls, as this node has");
   }
   return Elsewhere{.partition = partition,
                    .host = leader->host,
@@ -126,7 +131,7 @@ Outcome Api::TakeRoute(const Route& route, const Request& request, const Target&
   const Inputs inputs = Inputs::Read(route, target, request.body);
   if (!inputs.error().empty()) return Refusal(400, "ERR", inputs.error());
   if (request.partition) {
-    auto elsewhere = ElsewhereOf(*request.partition, commands.server());
+    auto elsewhere = ElsewhereOf(*request.partition, commands.server(), options_.is_https);
     if (elsewhere) return *std::move(elsewhere);
   }
   return route.handler(

@@ -21,6 +21,8 @@ struct ApiOptions {
   std::string token = {};
   // Whether read requests need the token too, even if clients need no password.
   bool is_token_for_reading = false;
+  // Whether this server speaks HTTPS. It then sends credentials to no node that does not.
+  bool is_https = false;
 };
 
 // A file of the dashboard, embedded in the program.

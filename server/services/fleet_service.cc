@@ -152,7 +152,7 @@ void FleetService::Join() {
 }
 
 command::FleetDialect FleetService::dialect() const {
-  // Until the fleet has been read, nothing but the setting tells.
+  // Until this node has read the fleet, it knows only the setting.
   const bool has_partitions = joined_.as && joined_.as->partitions > 1;
   const bool is_cluster = settings_.dialect == "cluster" || has_partitions;
   return is_cluster ? command::FleetDialect::kCluster : command::FleetDialect::kPlain;

@@ -60,7 +60,7 @@ HttpService::HttpService(net::TurnLoop& loop, const Config& config, Log& log)
 
 std::string HttpService::Start(const Config& config, net::TlsHandshakes* tls) {
   if (config.http_port == 0) return "";
-  http::ApiOptions options{.host_names = config.http_hosts};
+  http::ApiOptions options{.host_names = config.http_hosts, .is_https = tls != nullptr};
   if (!config.http_token_file.empty()) {
     std::optional<std::string> token = ReadToken(config.http_token_file);
     if (!token) {

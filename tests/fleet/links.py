@@ -32,7 +32,7 @@ ANY = 0xFFFFFFFF
 def socket_of(port, own_port):
     """Returns the inode of the socket that is bound to `port` and connected to `own_port`, or
     None. Asks the kernel for this socket alone: reading /proc/net/tcp takes seconds when other
-    programs have left ten thousands of connections, and meanwhile no link would carry anything."""
+    programs have left tens of thousands of connections, and meanwhile no link carries anything."""
     address = socket.inet_aton("127.0.0.1") + bytes(12)
     # struct inet_diag_req_v2 of linux/inet_diag.h
     request = (struct.pack("=BBBBI", socket.AF_INET, socket.IPPROTO_TCP, 0, 0, ANY)

@@ -206,13 +206,19 @@ class Forwarded(unittest.TestCase):
 
     def test_a_wrong_password_is_not_tried_on_other_nodes(self):
         wrong = basic("shop", "guess")
-        with self.leaders[1].connect() as client:
-            failures = client.ask("INFO", "stats").split(b"acl_access_denied_auth:")[1].split()[0]
+
+        def failures():
+            with self.leaders[1].connect() as client:
+                text = client.ask("INFO", "stats")
+            return int(text.split(b"acl_access_denied_auth:")[1].split()[0])
+
+        before = failures()
         status, answer = get(self.leaders[0], 1, "locks", wrong)
         self.assertEqual((status, answer["error"]["code"]), (401, "WRONGPASS"))
-        with self.leaders[1].connect() as client:
-            self.assertEqual(client.ask("INFO", "stats").split(b"acl_access_denied_auth:")[1]
-                             .split()[0], failures)
+        self.assertEqual(failures(), before)
+        # The leader would have counted it.
+        self.assertEqual(get(self.leaders[1], 1, "locks", wrong)[0], 401)
+        self.assertEqual(failures(), before + 1)
 
 
 class Lost(unittest.TestCase):
@@ -276,11 +282,13 @@ class Encrypted(unittest.TestCase):
         self.trusted = pathlib.Path(folder) / "trusted.crt"
         self.context = ssl.create_default_context(cafile=self.authority.certificate)
 
-    def start(self, authority):
+    def start(self, authority, *options_of_second):
         options = ("--http-tls", "yes", "--tls-cert-file", str(self.certificate), "--tls-key-file",
                    str(self.key), "--tls-ca-file", str(self.trusted))
         shutil.copy(authority.certificate, self.trusted)
-        return self.enterContext(OwnFleet(2, 1, options)).nodes
+        fleet = OwnFleet(2, 1, options)
+        fleet.fleet.nodes[1].words += options_of_second
+        return self.enterContext(fleet).nodes
 
     def get(self, node, partition):
         return ask(node, "GET", f"/api/v1/partitions/{partition}/status", connection=lambda *words,
@@ -302,6 +310,15 @@ class Encrypted(unittest.TestCase):
         shutil.copy(self.authority.certificate, self.trusted)
         nodes[0].process.send_signal(signal.SIGHUP)
         eventually(lambda: self.get(nodes[0], 1)[0] == 200)
+
+    def test_no_credentials_are_sent_to_a_node_without_https(self):
+        nodes = self.start(self.authority, "--http-tls", "no", "--tls-port",
+                           str(own_server.free_port()))
+        status, answer = self.get(nodes[0], 1)
+        self.assertEqual((status, answer["error"]["message"]),
+                         (503, "the leader of partition 1 must have http_tls, as this node has"))
+        # A node without HTTPS has received the caller's credentials in clear text anyway.
+        self.assertEqual(get(nodes[1], 0, "status")[1]["server"]["tcp_port"], nodes[0].port)
 
 
 if __name__ == "__main__":

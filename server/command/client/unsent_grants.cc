@@ -1,6 +1,7 @@
 #include "server/command/client/unsent_grants.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace fairlock::command {
 
@@ -66,7 +67,13 @@ void UnsentGrants::Confirm(std::uint64_t sent_up_to) {
     }
   }
   if (grants_.back().reply_end <= sent_up_to) return ForgetAll();
-  std::erase_if(grants_, [&](const UnsentGrant& grant) { return grant.reply_end <= sent_up_to; });
+  auto unsent = std::ranges::find_if(
+      grants_, [&](const UnsentGrant& grant) { return grant.reply_end > sent_up_to; });
+  // A client that is subscribed to a channel in two ways receives two messages in succession, and
+  // the first one has delivered the grant.
+  if (unsent != grants_.begin() && std::prev(unsent)->token == unsent->token) ++unsent;
+  grants_.erase(grants_.begin(), unsent);
+  if (grants_.empty()) ForgetAll();
 }
 
 bool GrantsInFlight::IsElsewhere(engine::Token token, const UnsentGrants& grants) const {

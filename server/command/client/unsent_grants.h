@@ -22,7 +22,7 @@ struct UnsentGrant {
   std::uint64_t key_hash;
   engine::Token token;
   bool is_awaited = false;  // the grant ended a wait, or a message announces it
-  // announced on other connections too; undone only if no announcement is delivered
+  // announced by other messages too; undone only if none of them is delivered
   bool is_shared = false;
 };
 

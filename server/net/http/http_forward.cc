@@ -100,7 +100,7 @@ void HttpForward::Connect(const HostAddresses& addresses) {
       endpoints, [self = shared_from_this()](const beast::error_code& error,
                                              const boost::asio::ip::tcp::endpoint& endpoint) {
         if (self->IsOver(error)) return;
-        // A numeric address, because every node accepts those as its own.
+        // Every node accepts a numeric address as its own host.
         self->message_.set(beast_http::field::host, TextOf(endpoint));
         self->OnConnected();
       });
@@ -133,9 +133,9 @@ void HttpForward::Read() {
 void HttpForward::OnAnswer() {
   auto& message = parser_.get();
   if (!std::string_view(message[beast_http::field::content_type]).starts_with("application/json")) {
-    return Fail("gave an answer that is not one of fairlock");
+    return Fail("gave an answer that is not fairlock's");
   }
-  // The caller's credentials are right here, so a 401 of this node would say something wrong.
+  // This node has accepted the credentials, so a 401 would mislead the caller.
   if (message.result_int() == 401) {
     return End(http::Refusal(503, "NOAUTH",
                              "the leader of partition " + std::to_string(to_.partition) +

@@ -9,7 +9,7 @@
 // 2. The key `claims` had not changed for the required time. So there is one hand-over at a time.
 // 3. A leader names a successor only to the node of its claim.
 // 4. When a leader has named a successor and nothing is broken, a node leads the partition again
-//    within a second, and the leader itself has stopped to lead before that.
+//    within a second, and the leader itself has stopped leading before that.
 // 5. In the end, if nothing has changed for long enough, no hand-over is due.
 #pragma once
 

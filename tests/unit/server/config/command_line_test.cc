@@ -52,6 +52,27 @@ TEST(CommandLine, ActionsAreRecognised) {
   EXPECT_EQ(Read({"--help", "--config", "/no/such/file"}).error, "");
 }
 
+TEST(CommandLine, EmptyValuesAreRefusedWhereTheyWouldChooseAnotherAction) {
+  for (const char* const name :
+       {"--restore", "--import", "--create-fleet", "--copy-from", "--copy-from-etcd"}) {
+    EXPECT_THAT(Read({name, ""}).error, HasSubstr("the value must not be empty")) << name;
+  }
+}
+
+TEST(CommandLine, ACopyNeedsTheOldFleetAndTheNewNumberOfPartitions) {
+  const CommandLine line =
+      Read({"--create-fleet", "2", "--copy-from", "old", "--copy-from-etcd", "etcd:2379"});
+  EXPECT_EQ(line.error, "");
+  EXPECT_EQ(line.action, Action::kCreateFleet);
+  EXPECT_EQ(line.copied_fleet, "old");
+  EXPECT_EQ(line.copied_etcd, "etcd:2379");
+  EXPECT_THAT(Read({"--copy-from", "old"}).error, HasSubstr("--copy-from needs --create-fleet N"));
+  EXPECT_THAT(Read({"--create-fleet", "2", "--copy-from-etcd", "etcd:2379"}).error,
+              HasSubstr("--copy-from-etcd needs --copy-from FLEET"));
+  EXPECT_THAT(Read({"--config", "/no/such/file", "--copy-from", "old"}).error,
+              HasSubstr("/no/such/file"));
+}
+
 TEST(CommandLine, SaysWhatIsWrongAndWhatWouldBeRight) {
   EXPECT_EQ(Read({"--port", "high"}).error,
             "command line: --port must be a number from 0 to 65535, got 'high'");
