@@ -15,6 +15,8 @@ namespace {
 
 constexpr TimeUs kTrouble = 20 * kSecond;   // how long faults occur
 constexpr TimeUs kRecovery = 15 * kSecond;  // within this time after the faults, a node must lead
+// How long it takes to hand over, and then to start again.
+constexpr TimeUs kHandOverAndStartMax = 10 * kSecond;
 constexpr int kBalances = 4;  // how many hand-overs for the balance there is time for after that
 
 }  // namespace
@@ -232,10 +234,15 @@ bool SimulatedFleet::IsLed(std::uint32_t partition) const {
   return !has_any || std::ranges::any_of(nodes_, leads);
 }
 
+bool SimulatedFleet::AllServe() const {
+  return std::ranges::all_of(
+      nodes_, [](const Node& node) { return node.is_lost || (node.run && node.run->partition()); });
+}
+
 void SimulatedFleet::CheckRecovery() {
-  // A leader may be handing over at this moment.
-  const TimeUs until = scheduler_.now() + (setting_.balance_after > 0 ? 2 * kSecond : 0);
-  scheduler_.RunUntil(until, [this] { return IsDecided() || IsLed(); });
+  // A leader may be handing over at this moment, or start again because it has done so.
+  const TimeUs until = scheduler_.now() + (setting_.balance_after > 0 ? kHandOverAndStartMax : 0);
+  scheduler_.RunUntil(until, [this] { return IsDecided() || (IsLed() && AllServe()); });
   for (std::uint32_t partition = 0; partition < static_cast<std::uint32_t>(setting_.partitions);
        ++partition) {
     if (IsLed(partition)) continue;

@@ -55,6 +55,7 @@ class SimulatedFleet {
   bool IsDecided() const;
   bool IsLed() const;
   bool IsLed(std::uint32_t partition) const;
+  bool AllServe() const;
   bool Leads(const std::string& name) const;
   void CheckRecovery();
   void CheckAssignments();
