@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "server/command/pubsub/key_events.h"
 #include "server/config/config_options.h"
 #include "server/values/value_limits.h"
 

@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::size_t kNameBytesMax = 64;
 constexpr std::uint64_t kPartOfQuotaKeptFree = 5;
-// Longer than the record of a node remains that is paused between its claim and its hand-over, so
-// that no other node hands over in the meantime.
+// If a node is paused between its claim and its hand-over, its record disappears before this time
+// has passed. That counts as a change, so no other node hands over meanwhile.
 constexpr std::chrono::milliseconds kBalanceAfterMin{10'000};
 
 std::string MachineName() {

@@ -70,7 +70,6 @@ class Repartition {
   std::uint32_t PartitionOf(std::string_view key) const;
   Status CheckMlock(const rows::Claim& claim) const;
   Status AddRow(const RowTable::Name& name, const std::string& value);
-  void AddHold(const rows::Hold& row);
   void AddLimit(const RowTable::Name& name, const std::string& value);
   void AddMeta(const MetaRow& row);
 

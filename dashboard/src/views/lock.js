@@ -6,6 +6,7 @@ import { chosenPartition, partitionCount } from "../partitions.js";
 import { actButton, button, client, empty, heading, labelOf, left, paging, panel, placeholder,
   running } from "../parts.js";
 import { table } from "../table.js";
+import { nodeOfMoved } from "../moved.js";
 import { afterOf, eventTag, whyOf } from "./events.js";
 import { count, duration, moment, plural } from "../format.js";
 import { confirm } from "../dialog.js";
@@ -42,8 +43,7 @@ async function partitionOf(db, key, query) {
     return undefined;
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== "MOVED") throw error;
-    const address = error.message.split(" ")[1];
-    const leader = state.server.fleet.nodes.find((node) => node.address === address);
+    const leader = nodeOfMoved(error.message, state.server.fleet.nodes);
     if (!leader) throw error;
     return leader.partition;
   }
