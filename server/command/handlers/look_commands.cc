@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "server/command/handlers/command_families.h"
+#include "server/command/handlers/library_lock_break.h"
+#include "server/command/handlers/library_lock_list.h"
 #include "server/command/handlers/shared_replies.h"
+#include "server/command/handlers/value_keys.h"
 #include "server/command/locks/lock_replies.h"
 #include "server/command/server_parts.h"
 #include "server/command/table/argument_reader.h"
@@ -45,6 +48,10 @@ void LockInfo(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   const engine::KeyName key = arguments.Key(call.key);
   if (!arguments.Finish(call.reply)) return;
+  if (const auto lock = InspectLibraryLock(call.server, *call.client.rights.user(), key,
+                                           kHoldersShownMax, call.now)) {
+    return WriteLockInfo(call.reply, call.server.unix_time, lock->info, call.now, lock->library);
+  }
   const engine::LockInfo info =
       call.server.locks.engine().Inspect(key, kHoldersShownMax, call.server.locks.StepAt(call.now));
   WriteLockInfo(call.reply, call.server.unix_time, info, call.now);
@@ -171,17 +178,28 @@ void ListLocks(Invocation& call) {
   LocksQuery query = ReadLocksQuery(arguments, call.client.profile.database);
   if (!arguments.Finish(call.reply) || RefusesToMatch(call)) return;
   std::vector<engine::LockSummary> found;
+  std::vector<LibraryRow> of_libraries;
   GlobWalk walk(call.server.matching, GlobWalk::kPageWorkMax);
   query.filter.glob = query.glob ? &*query.glob : nullptr;
   query.filter.budget = &walk;
-  const std::uint64_t cursor = call.server.locks.engine().Scan(
-      query.cursor, query.count, query.filter, call.now, [&](const engine::LockSummary& lock) {
-        if (call.client.rights.MayRead(lock.key.bytes, walk.compared())) found.push_back(lock);
-      });
+  std::uint64_t cursor = query.cursor;
+  if ((cursor & kValuesCursorBit) == 0) {
+    cursor = call.server.locks.engine().Scan(
+        cursor, query.count, query.filter, call.now, [&](const engine::LockSummary& lock) {
+          if (call.client.rights.MayRead(lock.key.bytes, walk.compared())) found.push_back(lock);
+        });
+    if (cursor == 0 && !call.server.values.store().empty()) cursor = kValuesCursorBit;
+  }
+  if ((cursor & kValuesCursorBit) != 0 && found.size() < query.count && !walk.is_spent()) {
+    cursor = WalkLibraryLocks(call, cursor & ~kValuesCursorBit, query.count - found.size(),
+                              query.filter, walk, of_libraries);
+    if (cursor != 0) cursor |= kValuesCursorBit;
+  }
   call.reply.ArrayHeader(2);
   call.reply.Bulk(std::to_string(cursor));
-  call.reply.ArrayHeader(found.size());
+  call.reply.ArrayHeader(found.size() + of_libraries.size());
   for (const engine::LockSummary& lock : found) WriteSummary(call.reply, lock);
+  for (const LibraryRow& row : of_libraries) WriteLibraryRow(call.reply, row, call.now);
 }
 
 // Describes the client in the format of CLIENT LIST.
@@ -209,7 +227,7 @@ void Break(Invocation& call) {
       arguments.FailUnknownOption("REASON");
     }
   }
-  if (!arguments.Finish(call.reply)) return;
+  if (!arguments.Finish(call.reply) || BreaksLibraryLock(call, key, owner)) return;
   engine::LockEngine& engine = call.server.locks.engine();
   // Expires overdue holds first, so that they do not count as ended by force.
   engine.CountHolders(key, call.server.locks.StepAt(call.now));
@@ -238,11 +256,13 @@ constexpr std::array<CommandSpec, 6> kLookCommands = {{
      "lock",
      "[cursor] [MATCH glob] [COUNT count] [LABEL name] [OWNER owner] [WAITING [duration]] "
      "[HELD duration] [NOEXPIRY] [DB database | DB *]",
-     "Lists all locks page by page, like SCAN; with WAITING, only those with a queue",
+     "Lists all locks page by page, like SCAN; with WAITING, only those with a queue. Includes the "
+     "locks of libraries that are hashes or sorted sets",
      "O(COUNT) per call; at most 250 locks are examined"},
     {"BREAK", Break, -2, kWrite | kAdmin | kDangerous | kUnowned, kFirstKey, "lock",
      "key [owner] [REASON text]",
-     "Forcibly ends the owner's hold, or all holds; replies with the number of holds ended",
+     "Forcibly ends the owner's hold, or all holds; replies with the number of holds ended, and "
+     "with 1 for the lock of a library",
      "O(holders)"},
 }};
 

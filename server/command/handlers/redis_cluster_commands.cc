@@ -194,7 +194,7 @@ void Replicas(Invocation& call) {
   }
 }
 
-void Info(Invocation& call) {
+void ClusterInfo(Invocation& call) {
   if (!IsOn(call)) return;
   const FleetReport report = call.server.environment.fleet->Report();
   std::uint32_t led = 0;
@@ -359,7 +359,7 @@ constexpr auto kRedisClusterCommands = std::to_array<CommandSpec>({
      "The old name of CLUSTER REPLICAS",
      "O(nodes)"},
     {"CLUSTER|INFO",
-     Info,
+     ClusterInfo,
      2,
      0,
      {},

@@ -75,18 +75,14 @@ void WriteKeys(Invocation& call, const std::vector<std::string_view>& keys) {
   for (const std::string_view key : keys) call.reply.Bulk(key);
 }
 
-// A walk visits the locks first and then the values. In the cursor, this bit marks the values; the
-// cursors of both tables are below it, and no client takes it for a negative or inexact number.
-constexpr std::uint64_t kValuesBit = std::uint64_t{1} << 46;
-
-// Visits keys from `cursor` on, at least about `count` unless the walk ends or the budget is spent.
-// Returns the next cursor, 0 at the end.
+// Visits keys from `cursor` on, the locks first, at least about `count` unless the walk ends or the
+// budget is spent. Returns the next cursor, 0 at the end.
 template <typename Visit>
 std::uint64_t WalkKeys(Invocation& call, std::uint64_t cursor, std::size_t count, GlobWalk& walk,
                        const Visit& visit) {
   const std::uint8_t db = call.client.profile.database;
   const values::ValueStore& store = call.server.values.store();
-  if ((cursor & kValuesBit) == 0) {
+  if ((cursor & kValuesCursorBit) == 0) {
     std::size_t visited = 0;
     cursor = LocksOf(call).Scan(cursor, count, db, walk,
                                 [&](const engine::KeyName& key, bool is_semaphore) {
@@ -94,17 +90,17 @@ std::uint64_t WalkKeys(Invocation& call, std::uint64_t cursor, std::size_t count
                                   visit(key, TypeOfKey(is_semaphore));
                                 });
     if (cursor != 0 || store.Count(db) == 0) return cursor;
-    cursor = kValuesBit;
+    cursor = kValuesCursorBit;
     if (visited >= count || walk.is_spent()) return cursor;
     count -= visited;
   }
-  cursor = store.Scan(cursor & ~kValuesBit, count, [&](const values::Value& value) {
+  cursor = store.Scan(cursor & ~kValuesCursorBit, count, [&](const values::Value& value) {
     walk.ChargeLook();
     const bool is_overdue = value.deadline() < call.now;
     if (value.name().db == db && !is_overdue) visit(value.name(), NameOfType(value.type()));
     return !walk.is_spent();
   });
-  return cursor == 0 ? 0 : cursor | kValuesBit;
+  return cursor == 0 ? 0 : cursor | kValuesCursorBit;
 }
 
 void Scan(Invocation& call) {
@@ -166,8 +162,8 @@ void RandomKey(Invocation& call) {
   constexpr std::uint64_t kSpread = 0x9e37'79b9'7f4a'7c15;
   const std::uint64_t random = (call.server.environment.clock.MonotonicNs() + 1) * kSpread;
   // The values get as large a part of the random positions as they have of the keys.
-  std::uint64_t cursor = random & ~kValuesBit;
-  if ((random >> 32) % keys >= locks) cursor |= kValuesBit;
+  std::uint64_t cursor = random & ~kValuesCursorBit;
+  if ((random >> 32) % keys >= locks) cursor |= kValuesCursorBit;
   std::string_view found;
   std::size_t steps = 0;
   bool is_second_round = false;

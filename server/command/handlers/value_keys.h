@@ -1,6 +1,7 @@
 // What the commands for keys of any type do with small values.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "server/command/table/invocation.h"
@@ -9,6 +10,10 @@
 #include "server/values/value_store.h"
 
 namespace fairlock::command {
+
+// Walks visit the locks first and then the values. In a cursor, this bit marks the values; the
+// cursors of both tables are below it, and no client takes it for a negative or inexact number.
+inline constexpr std::uint64_t kValuesCursorBit = std::uint64_t{1} << 46;
 
 // The type of a value as TYPE and SCAN name it.
 std::string_view NameOfType(values::ValueType type);

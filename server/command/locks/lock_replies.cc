@@ -183,8 +183,8 @@ void WriteExplanation(protocol::ReplyWriter& reply, Locks& locks, const UnixTime
 }
 
 void WriteLockInfo(protocol::ReplyWriter& reply, const UnixTime& unix_time,
-                   const engine::LockInfo& info, engine::TimeMs now) {
-  reply.MapHeader(13);
+                   const engine::LockInfo& info, engine::TimeMs now, std::string_view library) {
+  reply.MapHeader(library.empty() ? 13 : 14);
   IntegerField(reply, "limit", info.limit);
   reply.Bulk("mode");
   reply.Bulk(info.holder_count == 0 ? "free" : ModeName({info.limit, info.is_shared}));
@@ -206,6 +206,9 @@ void WriteLockInfo(protocol::ReplyWriter& reply, const UnixTime& unix_time,
   IntegerField(reply, "cooling_ms", info.cooling_ms);
   reply.Bulk("override");
   IntegerOrNull(reply, info.limit_override);
+  if (library.empty()) return;
+  reply.Bulk("library");
+  reply.Bulk(library);
 }
 
 }  // namespace fairlock::command

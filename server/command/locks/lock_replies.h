@@ -42,8 +42,9 @@ void IntegerField(protocol::ReplyWriter& reply, std::string_view name, std::int6
 // Each writes one map.
 void WriteHolder(protocol::ReplyWriter& reply, const UnixTime& unix_time,
                  const engine::HolderInfo& holder, engine::TimeMs now);
+// Writes the field `library` only if it is not empty.
 void WriteLockInfo(protocol::ReplyWriter& reply, const UnixTime& unix_time,
-                   const engine::LockInfo& info, engine::TimeMs now);
+                   const engine::LockInfo& info, engine::TimeMs now, std::string_view library = {});
 void WritePlace(protocol::ReplyWriter& reply, const UnixTime& unix_time,
                 const engine::PlaceInfo& place, engine::TimeMs now);
 void WriteOverride(protocol::ReplyWriter& reply, const UnixTime& unix_time,
