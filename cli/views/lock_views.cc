@@ -29,6 +29,11 @@ std::int64_t IntegerAt(const protocol::Reply& row, std::size_t index) {
   return index < row.elements.size() ? row.elements[index].integer : 0;
 }
 
+std::optional<DurationMs> OptionalAt(const protocol::Reply& row, std::size_t index) {
+  if (index >= row.elements.size() || row.elements[index].IsNull()) return std::nullopt;
+  return row.elements[index].integer;
+}
+
 std::string TextAt(const protocol::Reply& row, std::size_t index) {
   return index < row.elements.size() ? row.elements[index].text : "";
 }
@@ -79,7 +84,9 @@ LockRow ReadLockRow(const protocol::Reply& row) {
           .label = TextAt(row, 5),
           .limit = IntegerAt(row, 6),
           .first_owner = TextAt(row, 7),
-          .database = static_cast<int>(IntegerAt(row, 8))};
+          .database = static_cast<int>(IntegerAt(row, 8)),
+          .library = TextAt(row, 9),
+          .ttl_ms = OptionalAt(row, 10)};
 }
 
 Result<LockView> FetchLock(Client& client, const std::string& key) {

@@ -68,6 +68,8 @@ struct LockRow {  // a row of LOCKS
   std::int64_t limit = 1;
   std::string first_owner;
   int database = 0;
+  std::string library;               // empty: a lock of fairlock's own
+  std::optional<DurationMs> ttl_ms;  // only with `library`; none: it never expires
 };
 
 HolderView ReadHolder(const protocol::Reply& map);

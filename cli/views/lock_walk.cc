@@ -75,6 +75,9 @@ boost::json::object ObjectOf(const LockRow& row) {
   json::AddText(object, "label", row.label);
   object["limit"] = row.limit;
   json::AddText(object, "first_owner", row.first_owner);
+  if (row.library.empty()) return object;
+  json::AddText(object, "library", row.library);
+  object["ttl_ms"] = row.ttl_ms ? boost::json::value(*row.ttl_ms) : boost::json::value();
   return object;
 }
 

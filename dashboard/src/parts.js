@@ -121,6 +121,7 @@ export function partitionColumns() {
 }
 
 export function labelOf(row) {
+  if (row.library) return el("span.muted", `(${row.library})`);
   return row.label ? el("a.tag", { href: linkTo("locks", [], { label: row.label }) }, row.label)
     : el("span.muted", "none");
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "json/reply_json.h"
+#include "server/command/handlers/library_lock_list.h"
 #include "server/command/locks/lock_replies.h"
 #include "server/command/table/text.h"
 #include "server/http/answers.h"
@@ -22,9 +23,9 @@ namespace fairlock::http {
 namespace {
 
 // The columns of a row of LOCKS.
-constexpr auto kLockColumns =
-    std::to_array<std::string_view>({"key", "holders", "waiters", "longest_wait_ms",
-                                     "oldest_hold_ms", "label", "limit", "first_owner", "db"});
+constexpr auto kLockColumns = std::to_array<std::string_view>(
+    {"key", "holders", "waiters", "longest_wait_ms", "oldest_hold_ms", "label", "limit",
+     "first_owner", "db", "library", "ttl_ms"});
 
 boost::json::object RowOf(const protocol::Reply& row) {
   boost::json::object object;
@@ -163,10 +164,15 @@ Outcome ShowLock(const RouteCall& call) {
   if (line.IsError()) return RefusalOf(line);
   // Does not call LOCKINFO, because that would write all holders, of which there may be thousands.
   command::ServerParts& server = call.commands.server();
-  const engine::LockInfo info = server.locks.engine().Inspect(
-      {.db = call.inputs.Database(), .bytes = key}, kHoldersMax, server.locks.StepAt(call.now));
+  const engine::KeyName name = {.db = call.inputs.Database(), .bytes = key};
+  const auto of_library =
+      command::InspectLibraryLock(server, call.commands.user(), name, kHoldersMax, call.now);
+  const engine::LockInfo info =
+      of_library ? of_library->info
+                 : server.locks.engine().Inspect(name, kHoldersMax, server.locks.StepAt(call.now));
+  const std::string_view library = of_library ? of_library->library : std::string_view();
   const protocol::Reply written = ReplyOf([&](protocol::ReplyWriter& writer) {
-    command::WriteLockInfo(writer, server.unix_time, info, call.now);
+    command::WriteLockInfo(writer, server.unix_time, info, call.now, library);
   });
   boost::json::object object;
   json::AddText(object, "key", key);

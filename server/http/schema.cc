@@ -84,6 +84,9 @@ constexpr auto kLockRowFields = std::to_array<Field>({
     {"label", kText, "Label of the oldest hold", kMayBeNull},
     {"limit", kInteger, ""},
     {"first_owner", kText, "The oldest holder", kMayBeNull},
+    {"library", kText, "Of a lock that is a small value: the library", false, kMayBeMissing},
+    {"ttl_ms", kInteger, "With library: time left; null: it never expires", kMayBeNull,
+     kMayBeMissing},
 });
 constexpr Schema kLockRow = {"LockRow", kLockRowFields};
 constexpr auto kLocksFields = std::to_array<Field>({
@@ -152,6 +155,7 @@ constexpr auto kLockFields = std::to_array<Field>({
     {"hold_mean_ms", kInteger, "Mean duration of the most recent holds", kMayBeNull},
     {"wait_mean_ms", kInteger, "Mean duration of the most recent waits", kMayBeNull},
     {"line", kObjects, "The first 100 places", false, false, &kPlace},
+    {"library", kText, "Of a lock that is a small value: the library", false, kMayBeMissing},
 });
 
 constexpr auto kEventFields = std::to_array<Field>({

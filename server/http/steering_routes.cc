@@ -32,18 +32,20 @@ class BreakMatching final : public Job {
 
   std::optional<Answer> Step(engine::TimeMs now) override {
     commands_.SelectDatabase(database_);
-    std::vector<std::string> page;
+    std::vector<Held> page;
     const bool is_last = walk_.Step(commands_, now, [&](protocol::Reply& row) {
-      if (row.elements[1].integer > 0) page.push_back(std::move(row.elements[0].text));
+      if (row.elements[1].integer == 0) return;
+      page.push_back({.key = std::move(row.elements[0].text),
+                      .is_of_library = row.elements.size() > kColumns});
     });
     if (walk_.error()) return RefusalOf(*walk_.error());
-    for (const std::string& key : page) {
+    for (const auto& [key, is_of_library] : page) {
       std::string denial = commands_.Judge({"BREAK", key});
       if (!denial.empty()) {
         denial_ = std::move(denial);
         continue;
       }
-      const protocol::Reply reply = Break(key, now);
+      const protocol::Reply reply = Break(key, is_of_library, now);
       if (reply.IsError()) return RefusalOf(reply);
       broken_ += reply.integer;
       ++locks_;
@@ -62,7 +64,15 @@ class BreakMatching final : public Job {
   }
 
  private:
-  protocol::Reply Break(const std::string& key, engine::TimeMs now) {
+  static constexpr std::size_t kColumns = 9;  // of a row of LOCKS, unless it is of a library
+  struct Held {
+    std::string key;
+    bool is_of_library;
+  };
+
+  protocol::Reply Break(const std::string& key, bool is_of_library, engine::TimeMs now) {
+    // LOCKED does not count the holds of libraries; BREAK reports one.
+    if (is_dry_run_ && is_of_library) return {.type = protocol::ReplyType::kInteger, .integer = 1};
     if (is_dry_run_) return commands_.Call({"LOCKED", key}, now);
     if (reason_.empty()) return commands_.Call({"BREAK", key}, now);
     return commands_.Call({"BREAK", key, "REASON", reason_}, now);

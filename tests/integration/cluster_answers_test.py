@@ -366,7 +366,7 @@ class ClusterAnswers(unittest.TestCase):
             if "movablekeys" in row[2]:
                 words = [name, "x", "2", "b", "c"]
             elif first > 0 and last < 0:
-                words = [name] + ["b", "x"][:step] + ["c", "x"][:step]
+                words = [name] + ["b", "x"][:step] + ["c", "x"][:step] + ["0"] * (-1 - last)
             elif name in ("ssubscribe", "sunsubscribe"):
                 words = [name, "b", "c"]
             else:

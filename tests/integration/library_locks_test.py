@@ -4,6 +4,11 @@ import tempfile
 import time
 import unittest
 
+<<<<<<< HEAD
+=======
+from fairlockctl import Fairlockctl
+from http_server import HttpServer
+>>>>>>> shapes
 from own_server import Server
 
 UUIDS = ("b983c153-7421-469a-addb-44fb92259a1b", "0c6b1f5e-8f5a-4b0e-9a5d-b1b5a4f2f7d3")
@@ -23,7 +28,11 @@ def unix_ms():
 class LibraryLocks(unittest.TestCase):
 
     def start(self):
+<<<<<<< HEAD
         return Server()
+=======
+        return HttpServer()
+>>>>>>> shapes
 
     def setUp(self):
         self.server = self.enterContext(self.start())
@@ -199,6 +208,39 @@ class Breaking(LibraryLocks):
             self.assertEqual(self.own.ask("BREAK", key), 1)
             self.assertEqual(waiter.reply(), [b"message", channel.encode(), b"0"])
 
+<<<<<<< HEAD
+=======
+    def test_over_http(self):
+        self.make_redisson("job", THREADS[0], 1)
+        self.own.ask("LOCK", "own", "me")
+        locks = {row["key"]: row for row in self.server.get("/api/v1/locks?sort=key")[1]["locks"]}
+        self.assertEqual(locks["job"]["library"], "redisson")
+        self.assertTrue(0 < locks["job"]["ttl_ms"] <= LEASE_MS, locks)
+        self.assertNotIn("library", locks["own"])
+        lock = self.server.get("/api/v1/locks/0/job")[1]
+        self.assertEqual((lock["library"], lock["holders"][0]["owner"]), ("redisson", THREADS[0]))
+        for is_dry in (True, False):
+            body = {"db": 0, "match": "j*", "dry_run": is_dry}
+            answer = self.server.post("/api/v1/break-matching", body)[1]
+            self.assertEqual((answer["locks"], answer["broken"]), (1, 1))
+        self.assertEqual(self.own.ask("EXISTS", "job"), 0)
+
+    def test_with_fairlockctl(self):
+        self.make_redisson("job", THREADS[0], 1)
+        self.make_unique_jobs("d", "j1")
+        ctl = Fairlockctl(self.server)
+        rows = {row["key"]: row for row in ctl.json("locks")["locks"]}
+        self.assertEqual((rows["job"]["library"], rows["d:LOCKED"]["library"]),
+                         ("redisson", "unique-jobs"))
+        self.assertIsNone(rows["d:LOCKED"]["ttl_ms"])
+        self.assertNotIn("library", rows["d"])
+        text = ctl.text("locks", "job")
+        self.assertRegex(text, r"job +0 +1 +0 +- +- +\(redisson\) +" + THREADS[0][:8])
+        self.assertEqual(ctl.json("show", "job")["holders"][0]["owner"], THREADS[0])
+        ctl.text("break", "job", "--yes")
+        self.assertEqual(self.own.ask("EXISTS", "job"), 0)
+
+>>>>>>> shapes
 
 class WithUsers(LibraryLocks):
 

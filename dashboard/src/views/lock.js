@@ -54,7 +54,10 @@ function sentence(lock) {
   const parts = [];
   if (lock.override === 0) parts.push("It is drained: there are no new grants.");
   else if (lock.override !== null) parts.push(`An override sets its limit to ${lock.override}.`);
-  if (holders.length === 1) {
+  if (lock.library) {
+    parts.push(`${plural(lock.holder_count, "owner holds", "owners hold")} it, with ` +
+      `${lock.library}.`);
+  } else if (holders.length === 1) {
     const [only] = holders;
     parts.push(`${only.owner} has held it for ${duration(only.held_ms + age())}.`);
   } else if (holders.length > 1) {

@@ -45,25 +45,30 @@ function mergedLocks(answers, order, countMax) {
     found: answers.reduce((sum, { answer }) => sum + answer.found, 0), isPart };
 }
 
+// Most libraries do not store since when a lock is held.
+function isAgeKnown(row) {
+  return row.holders > 0 && !(row.library && row.oldest_hold_ms === 0);
+}
+
 const kColumns = [
   { name: "Lock", sort: "key", sortBy: (row) => row.key, isWide: true, line: 1, isBare: true,
     cell: (row) => keyLink(row) },
   { name: "Waiting", sort: "waiters", sortBy: (row) => row.waiters, isNumber: true,
     cell: (row) => count(row.waiters) },
   { name: "Longest wait", sort: "wait", sortBy: (row) => row.longest_wait_ms, isNumber: true,
-    isEmpty: (row) => !row.waiters,
-    cell: (row) => (row.waiters ? running(row.longest_wait_ms) : "–") },
+    isEmpty: (row) => !row.waiters || row.library,
+    cell: (row) => (row.waiters && !row.library ? running(row.longest_wait_ms) : "–") },
   { name: "Holders", sort: "holders", sortBy: (row) => row.holders, isNumber: true,
     cell: (row) => (row.limit > 1 ? `${count(row.holders)} of ${count(row.limit)}`
       : count(row.holders)) },
   { name: "Held for", sort: "hold", sortBy: (row) => row.oldest_hold_ms, isNumber: true, line: 3,
-    isEmpty: (row) => !row.holders,
-    cell: (row) => (row.holders ? running(row.oldest_hold_ms) : "–") },
+    isEmpty: (row) => !isAgeKnown(row),
+    cell: (row) => (isAgeKnown(row) ? running(row.oldest_hold_ms) : "–") },
   { name: "First holder", sort: "owner", sortBy: (row) => row.first_owner, isWide: true, line: 3,
     isBare: true,
     cell: (row) => row.first_owner || el("span.muted", "–") },
   { name: "Label", sort: "label", sortBy: (row) => row.label, line: 1, isBare: true,
-    isEmpty: (row) => !row.label,
+    isEmpty: (row) => !row.label && !row.library,
     cell: (row) => labelOf(row) },
 ];
 

@@ -190,7 +190,7 @@ constexpr auto kHashCommands = std::to_array<CommandSpec>({
      "Sets fields of a hash, which is created if the key is free; replies with the number of new "
      "fields",
      "O(fields)"},
-    {"HSETNX", HSetNx, 4, kGrowsHash, With(kFirstKey, KeyEffect::kInsert), "hash",
+    {"HSETNX", HSetNx, 4, kGrowsHash, With(kFirstKey, KeyEffect::kAddElements), "hash",
      "key field value", "Sets a field if the hash does not have it yet; replies with 1 or 0",
      "O(fields)"},
     {"HINCRBY", HIncrBy, 4, kGrowsHash, kFirstKey, "hash", "key field increment",
@@ -209,7 +209,7 @@ constexpr auto kHashCommands = std::to_array<CommandSpec>({
      "The number of fields", "O(1)"},
     {"HEXISTS", HExists, 3, kReadsField, With(kFirstKey, KeyEffect::kTest), "hash", "key field",
      "Whether the hash has the field: 1 or 0", "O(fields)"},
-    {"HDEL", HDel, -3, kWrite | kFast, With(kFirstKey, KeyEffect::kDelete), "hash",
+    {"HDEL", HDel, -3, kWrite | kFast, With(kFirstKey, KeyEffect::kDeleteElements), "hash",
      "key field [field ...]",
      "Deletes fields, and the hash with its last one; replies with the number deleted",
      "O(fields)"},

@@ -233,12 +233,12 @@ constexpr std::uint32_t kGrowsList = kWrite | kTakesLock | kFast;
 constexpr std::uint32_t kPops = kWrite | kFast;
 
 constexpr auto kListCommands = std::to_array<CommandSpec>({
-    {"LPUSH", LPush, -3, kGrowsList, With(kFirstKey, KeyEffect::kInsert), "list",
+    {"LPUSH", LPush, -3, kGrowsList, With(kFirstKey, KeyEffect::kAddElements), "list",
      "key element [element ...]",
      "Adds elements to the left end of a list, which is created if the key is free; replies with "
      "its length",
      "O(elements added)"},
-    {"RPUSH", RPush, -3, kGrowsList, With(kFirstKey, KeyEffect::kInsert), "list",
+    {"RPUSH", RPush, -3, kGrowsList, With(kFirstKey, KeyEffect::kAddElements), "list",
      "key element [element ...]", "LPUSH at the right end", "O(elements added)"},
     {"LPOP", LPop, -2, kPops, With(kFirstKey, KeyEffect::kAccessDelete), "list", "key [count]",
      "Removes the element at the left end, or up to count elements, and replies with it; nil if "
@@ -253,7 +253,8 @@ constexpr auto kListCommands = std::to_array<CommandSpec>({
      "O(elements returned)"},
     {"LINDEX", LIndex, 3, kReadOnly, kFirstKey, "list", "key index",
      "The element at an index, or nil", "O(1)"},
-    {"LREM", LRem, 4, kWrite, With(kFirstKey, KeyEffect::kDelete), "list", "key count element",
+    {"LREM", LRem, 4, kWrite, With(kFirstKey, KeyEffect::kDeleteElements), "list",
+     "key count element",
      "Removes elements equal to the given one: count of them from the left, -count of them from "
      "the right, or with 0 all; replies with the number removed",
      "O(elements)"},

@@ -150,7 +150,7 @@ void BLMove(Invocation& call) {
 void BRPopLPush(Invocation& call) { MoveOrWait(call, kRightToLeft, call.arguments[3]); }
 
 constexpr KeyPositions kAllButLast = {1, -2, 1};
-constexpr KeyPositions kTwoKeys = {1, 2, 1};
+constexpr KeyPositions kTwoKeys = With({1, 2, 1}, KeyEffect::kMoveElement);
 constexpr std::uint32_t kWaits = kWrite | kBlocking | kNoScript;
 
 constexpr auto kListWaitCommands = std::to_array<CommandSpec>({

@@ -135,12 +135,12 @@ void SScan(Invocation& call) {
 constexpr std::uint32_t kReadsMember = kReadOnly | kFast;
 
 constexpr auto kSetCommands = std::to_array<CommandSpec>({
-    {"SADD", SAdd, -3, kWrite | kTakesLock | kFast, With(kFirstKey, KeyEffect::kInsert), "set",
+    {"SADD", SAdd, -3, kWrite | kTakesLock | kFast, With(kFirstKey, KeyEffect::kAddElements), "set",
      "key member [member ...]",
      "Adds members to a set, which is created if the key is free; replies with the number of new "
      "members",
      "O(members)"},
-    {"SREM", SRem, -3, kWrite | kFast, With(kFirstKey, KeyEffect::kDelete), "set",
+    {"SREM", SRem, -3, kWrite | kFast, With(kFirstKey, KeyEffect::kDeleteElements), "set",
      "key member [member ...]",
      "Removes members, and the set with its last one; replies with the number removed",
      "O(members)"},

@@ -270,7 +270,7 @@ constexpr auto kSortedSetCommands = std::to_array<CommandSpec>({
      "O(members)"},
     {"ZINCRBY", ZIncrBy, 4, kGrowsSortedSet, kFirstKey, "sorted-set", "key increment member",
      "Adds to the score of a member, 0 if it does not exist; replies with the sum", "O(members)"},
-    {"ZREM", ZRem, -3, kWrite | kFast, With(kFirstKey, KeyEffect::kDelete), "sorted-set",
+    {"ZREM", ZRem, -3, kWrite | kFast, With(kFirstKey, KeyEffect::kDeleteElements), "sorted-set",
      "key member [member ...]",
      "Removes members, and the sorted set with its last one; replies with the number removed",
      "O(members)"},

@@ -222,11 +222,11 @@ constexpr auto kSortedSetRangeCommands = std::to_array<CommandSpec>({
      "O(members returned)"},
     {"ZCOUNT", ZCount, 4, kReadOnly | kFast, kFirstKey, "sorted-set", "key min max",
      "The number of members with a score from min to max", "O(log(members))"},
-    {"ZREMRANGEBYSCORE", ZRemRangeByScore, 4, kWrite, With(kFirstKey, KeyEffect::kDelete),
+    {"ZREMRANGEBYSCORE", ZRemRangeByScore, 4, kWrite, With(kFirstKey, KeyEffect::kDeleteElements),
      "sorted-set", "key min max",
      "Removes the members with a score from min to max; replies with the number removed",
      "O(members)"},
-    {"ZREMRANGEBYRANK", ZRemRangeByRank, 4, kWrite, With(kFirstKey, KeyEffect::kDelete),
+    {"ZREMRANGEBYRANK", ZRemRangeByRank, 4, kWrite, With(kFirstKey, KeyEffect::kDeleteElements),
      "sorted-set", "key first last",
      "Removes the members from one rank to another; replies with the number removed", "O(members)"},
 });

@@ -71,7 +71,12 @@ std::vector<std::string_view> WordsOf(KeyEffect effect, bool writes) {
       return {"OW", "insert"};
     case KeyEffect::kDelete:
       return {"RM", "delete"};
+    case KeyEffect::kAddElements:
+      return {"RW", "insert"};
+    case KeyEffect::kDeleteElements:
+      return {"RW", "delete"};
     case KeyEffect::kAccessDelete:
+    case KeyEffect::kMoveElement:
       return {"RW", "access", "delete"};
     case KeyEffect::kDefault:
     case KeyEffect::kOverwriteUnlessGet:
@@ -82,36 +87,45 @@ std::vector<std::string_view> WordsOf(KeyEffect effect, bool writes) {
 }
 
 // Writes the key positions in the form that Redis has used since 7.0.
-void WriteKeySpecs(protocol::ReplyWriter& reply, const CommandSpec& spec) {
-  if (spec.keys.first == 0) return reply.SetHeader(0);
-  reply.SetHeader(1);
+void WriteKeySpec(protocol::ReplyWriter& reply, const KeyPositions& keys, bool writes) {
   reply.MapHeader(3);
   reply.Bulk("flags");
   std::vector<std::string_view> flags = {"not_key"};
-  if (!spec.keys.are_channels) flags = WordsOf(spec.keys.effect, (spec.flags & kWrite) != 0);
-  if (spec.keys.effect == KeyEffect::kOverwriteUnlessGet) flags.emplace_back("variable_flags");
+  if (!keys.are_channels) flags = WordsOf(keys.effect, writes);
+  if (keys.effect == KeyEffect::kOverwriteUnlessGet) flags.emplace_back("variable_flags");
   WriteWords(reply, flags);
   reply.Bulk("begin_search");
   reply.MapHeader(2);
   WriteText(reply, "type", "index");
   reply.Bulk("spec");
   reply.MapHeader(1);
-  WriteNumber(reply, "index", spec.keys.first - (spec.keys.is_counted ? 1 : 0));
+  WriteNumber(reply, "index", keys.first - (keys.is_counted ? 1 : 0));
   reply.Bulk("find_keys");
   reply.MapHeader(2);
-  WriteText(reply, "type", spec.keys.is_counted ? "keynum" : "range");
+  WriteText(reply, "type", keys.is_counted ? "keynum" : "range");
   reply.Bulk("spec");
   reply.MapHeader(3);
-  if (spec.keys.is_counted) {
+  if (keys.is_counted) {
     WriteNumber(reply, "keynumidx", 0);
     WriteNumber(reply, "firstkey", 1);
-    WriteNumber(reply, "keystep", spec.keys.step);
+    WriteNumber(reply, "keystep", keys.step);
     return;
   }
-  const bool is_open = spec.keys.last < 0;
-  WriteNumber(reply, "lastkey", is_open ? spec.keys.last : spec.keys.last - spec.keys.first);
-  WriteNumber(reply, "keystep", spec.keys.step);
+  WriteNumber(reply, "lastkey", keys.last < 0 ? keys.last : keys.last - keys.first);
+  WriteNumber(reply, "keystep", keys.step);
   WriteNumber(reply, "limit", 0);
+}
+
+void WriteKeySpecs(protocol::ReplyWriter& reply, const CommandSpec& spec) {
+  const bool writes = (spec.flags & kWrite) != 0;
+  if (spec.keys.first == 0) return reply.SetHeader(0);
+  if (spec.keys.effect != KeyEffect::kMoveElement) {
+    reply.SetHeader(1);
+    return WriteKeySpec(reply, spec.keys, writes);
+  }
+  reply.SetHeader(2);
+  WriteKeySpec(reply, With(kFirstKey, KeyEffect::kMoveElement), writes);
+  WriteKeySpec(reply, With({2, 2, 1}, KeyEffect::kAddElements), writes);
 }
 
 void WriteArguments(protocol::ReplyWriter& reply, const Syntax& syntax);

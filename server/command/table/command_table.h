@@ -44,7 +44,10 @@ enum class KeyEffect : std::uint8_t {
   kOverwrite,           // OW update
   kInsert,              // OW insert
   kDelete,              // RM delete
+  kAddElements,         // RW insert
+  kDeleteElements,      // RW delete
   kAccessDelete,        // RW access delete
+  kMoveElement,         // the first of two keys: RW access delete; the second: RW insert
   kOverwriteUnlessGet,  // SET: RW access update with GET, else OW update
 };
 
