@@ -198,7 +198,30 @@ class GlobCost(unittest.TestCase):
             self.assertQuick("COMMAND LIST", ("COMMAND", "LIST", "FILTERBY", "PATTERN", glob))
         self.refused("COMMAND LIST", "COMMAND", "LIST", "FILTERBY", "PATTERN", TOO_LONG)
 
+    def walk_elements(self, scan, add, before=(), after=()):
+        key = f"elements of {scan}"
+        for number in range(60):
+            self.assertNotIsInstance(
+                self.other.ask(add, key, *before, long_key(number)[:1000], *after),
+                resp.ErrorReply)
+        for glob in NASTY:
+            self.assertQuick(f"{scan} {glob[:20]}", (scan, key, "0", "MATCH", glob))
+        self.assertTooLong(self.assertQuick(scan, (scan, key, "0", "MATCH", TOO_LONG))[0], "MATCH",
+                           len(TOO_LONG))
+
+    def try_hscan(self):
+        self.walk_elements("HSCAN", "HSET", after=("value",))
+
+    def try_sscan(self):
+        self.walk_elements("SSCAN", "SADD")
+
+    def try_zscan(self):
+        self.walk_elements("ZSCAN", "ZADD", before=("1",))
+
     CASES = {
+        "hscan": try_hscan,
+        "sscan": try_sscan,
+        "zscan": try_zscan,
         "keys": try_keys,
         "scan": try_scan,
         "locks": try_locks,

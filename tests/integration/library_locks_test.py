@@ -4,11 +4,8 @@ import tempfile
 import time
 import unittest
 
-<<<<<<< HEAD
-=======
 from fairlockctl import Fairlockctl
 from http_server import HttpServer
->>>>>>> shapes
 from own_server import Server
 
 UUIDS = ("b983c153-7421-469a-addb-44fb92259a1b", "0c6b1f5e-8f5a-4b0e-9a5d-b1b5a4f2f7d3")
@@ -28,11 +25,7 @@ def unix_ms():
 class LibraryLocks(unittest.TestCase):
 
     def start(self):
-<<<<<<< HEAD
-        return Server()
-=======
         return HttpServer()
->>>>>>> shapes
 
     def setUp(self):
         self.server = self.enterContext(self.start())
@@ -208,8 +201,6 @@ class Breaking(LibraryLocks):
             self.assertEqual(self.own.ask("BREAK", key), 1)
             self.assertEqual(waiter.reply(), [b"message", channel.encode(), b"0"])
 
-<<<<<<< HEAD
-=======
     def test_over_http(self):
         self.make_redisson("job", THREADS[0], 1)
         self.own.ask("LOCK", "own", "me")
@@ -240,7 +231,6 @@ class Breaking(LibraryLocks):
         ctl.text("break", "job", "--yes")
         self.assertEqual(self.own.ask("EXISTS", "job"), 0)
 
->>>>>>> shapes
 
 class WithUsers(LibraryLocks):
 
