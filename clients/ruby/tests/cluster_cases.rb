@@ -244,7 +244,10 @@ class ClusterFailOverTest < FleetCase
   # A renewal in the background has no need of this.
   def renew(hold)
     hold.renew
-  rescue Redis::BaseConnectionError
+  rescue Redis::BaseError => error
+    raise unless error.is_a?(Redis::BaseConnectionError) ||
+                 error.message.start_with?("CLUSTERDOWN", "LOADING")
+
     sleep 0.05
     retry
   end
