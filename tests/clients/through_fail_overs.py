@@ -144,7 +144,7 @@ class FailOvers:
         end = time.monotonic() + SYNC_SECONDS_MAX
         while time.monotonic() < end:
             try:
-                if all(re.search(rb"^fairlock_fleet_in_sync 1$", node.get("/metrics"), re.M)
+                if all(re.search(rb"^fairlock_fleet_in_sync\{[^}]*\} 1$", node.get("/metrics"), re.M)
                        for node in self.fleet.nodes):
                     return
             except OSError:  # it starts

@@ -154,7 +154,7 @@ class FleetServers(Plain):
 
     def _is_in_sync(self, node):
         try:
-            return re.search(rb"^fairlock_fleet_in_sync 1$", node.get("/metrics"), re.M)
+            return re.search(rb"^fairlock_fleet_in_sync\{[^}]*\} 1$", node.get("/metrics"), re.M)
         except OSError:  # it starts
             return False
 
