@@ -9,6 +9,7 @@ from kept_server import KeptServer
 import resp
 
 ROUNDS = 6
+LIST_LENGTH_MAX = 900  # less than value_elements_max
 WRITERS = 3
 
 
@@ -108,7 +109,7 @@ class KeptValues(unittest.TestCase):
                 acknowledged[:] = [({}, 0), ({}, 0)]
                 while True:
                     before = (dict(hashes), done)
-                    if dice.random() < 0.7:
+                    if dice.random() < 0.7 or done == LIST_LENGTH_MAX:
                         field, value = f"f{dice.randrange(5)}", str(dice.randrange(100))
                         hashes[field.encode()] = value.encode()
                         request = ["HSET", f"hash{number}", field, value]
@@ -116,7 +117,10 @@ class KeptValues(unittest.TestCase):
                         done += 1
                         request = ["RPUSH", f"list{number}", done]
                     acknowledged[:] = [before, (dict(hashes), done)]
-                    client.ask(*request)
+                    reply = client.ask(*request)
+                    if isinstance(reply, resp.ErrorReply):
+                        acknowledged[:] = [reply]  # nothing that is found is equal to it
+                        return
                     acknowledged[:] = [(dict(hashes), done)] * 2
         except (OSError, resp.Ended):
             pass
