@@ -44,6 +44,7 @@ KINDS = ("planned", "killed")
 KEYS = [f"order:{number}" for number in range(1, 7)]
 START_SECONDS_MAX = 30
 LEADER_SECONDS_MAX = 20
+IN_SYNC = re.compile(rb"^fairlock_fleet_in_sync\{[^}]*\} 1$", re.M)
 SYNC_SECONDS_MAX = 30
 FINDINGS_SHOWN = 20
 
@@ -144,8 +145,7 @@ class FailOvers:
         end = time.monotonic() + SYNC_SECONDS_MAX
         while time.monotonic() < end:
             try:
-                if all(re.search(rb"^fairlock_fleet_in_sync\{[^}]*\} 1$", node.get("/metrics"), re.M)
-                       for node in self.fleet.nodes):
+                if all(IN_SYNC.search(node.get("/metrics")) for node in self.fleet.nodes):
                     return
             except OSError:  # it starts
                 pass
