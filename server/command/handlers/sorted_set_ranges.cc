@@ -66,7 +66,8 @@ std::optional<MemberBounds> ReadMemberBounds(Invocation& call, std::string_view 
 // Binary search finds the bounds, because the members are in the order of their scores.
 IndexRange RanksOf(const values::SortedSet& set, const ScoreBounds& bounds) {
   const auto& members = set.members();
-  const auto& [min, max] = bounds;
+  const auto& min = bounds.min;
+  const auto& max = bounds.max;
   const auto first = std::ranges::partition_point(members, [&](const auto& member) {
     return min.is_excluded ? member.score <= min.score : member.score < min.score;
   });
