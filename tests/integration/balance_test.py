@@ -1,12 +1,10 @@
 """Leaders spread over the machines of a fleet, one hand-over at a time."""
 
-import subprocess
 import time
 import unittest
 
 import own_cluster
 import own_fleet
-import own_server
 
 PARTITIONS = 4
 BALANCE_SECONDS = 10
@@ -22,26 +20,16 @@ class UnbalancedFleet(own_cluster.PartitionedFleet):
             balance = "0" if node is self.nodes[0] else f"{BALANCE_SECONDS}s"
             node.words += ["--cluster-balance", balance]
 
-    def __enter__(self):
-        own_fleet.Fleet.__enter__(self)
-        try:
-            subprocess.run([own_server.PROGRAM, "--cluster-etcd", self.endpoints, "--create-fleet",
-                            str(PARTITIONS)], stdout=subprocess.DEVNULL, timeout=30, check=True)
-            for node in self.of_machine(0):
-                node.start()
-            end = time.monotonic() + own_fleet.START_SECONDS_MAX
-            while len(self.leaders()) < PARTITIONS:
-                if time.monotonic() > end:
-                    raise AssertionError(f"not all partitions are led: {self.logs()}")
-                time.sleep(0.05)
-            for node in self.of_machine(1):
-                node.start()
-            self.await_nodes(own_fleet.START_SECONDS_MAX)
-            self.await_whole(own_fleet.START_SECONDS_MAX)
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
+    def start_nodes(self):
+        for node in self.of_machine(0):
+            node.start()
+        end = time.monotonic() + own_fleet.START_SECONDS_MAX
+        while len(self.leaders()) < PARTITIONS:
+            if time.monotonic() > end:
+                raise AssertionError(f"not all partitions are led: {self.logs()}")
+            time.sleep(0.05)
+        for node in self.of_machine(1):
+            node.start()
 
     def of_machine(self, machine):
         return self.nodes[machine::2]

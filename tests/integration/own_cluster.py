@@ -29,14 +29,17 @@ class PartitionedFleet(own_fleet.Fleet):
             subprocess.run([own_server.PROGRAM, "--cluster-etcd", self.endpoints, "--create-fleet",
                             str(self.partitions)], stdout=subprocess.DEVNULL,
                            timeout=CREATE_SECONDS_MAX, check=True)
-            for node in self.nodes:
-                node.start()
+            self.start_nodes()
             self.await_nodes(own_fleet.START_SECONDS_MAX)
             self.await_whole(own_fleet.START_SECONDS_MAX)
         except BaseException:
             self.__exit__()
             raise
         return self
+
+    def start_nodes(self):
+        for node in self.nodes:
+            node.start()
 
     def statuses(self):
         """Returns {node: its own CLUSTER STATUS} for the nodes that answer."""

@@ -308,7 +308,7 @@ TEST_P(Outage, HoldIsRenewedAndItsLossIsReported) {
   std::this_thread::sleep_for(8s);
   EXPECT_EQ(losses, 0);
   EXPECT_NO_THROW(hold.check());
-  // The channel has a subscriber at the new leader: it is told at once.
+  // The client has subscribed at the new leader, so it learns of a loss at once.
   hold.renew(60s);
   leaders.Ask({"BREAK", low});
   EXPECT_TRUE(Becomes([&] { return losses == 1; }, 5s));

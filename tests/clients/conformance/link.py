@@ -43,8 +43,8 @@ class RequestReader:
 
 
 class PortChanger:
-    """Replaces ports in what one connection receives, so that a client which is told the address of
-    another node connects through the link as well. Both ports have five digits, so no length
+    """Replaces ports in what one connection receives: a client that learns the address of another
+    node connects to that node through the link too. Both ports have five digits, so no length
     changes."""
 
     def __init__(self, ports):

@@ -234,7 +234,7 @@ class Player:
         self.show("fair lock: two wait", lock("u2:1", now) > 29_000, lock("u3:1", now) > 329_000,
                   self.redis.lrange(keys[1], 0, -1), self.redis.zcard(keys[2]))
         unlocked = self.run(FAIR_UNLOCK, [keys[0], keys[1], channel], ["u1:1"])
-        self.show("fair unlock: the first one is told", unlocked, heard())
+        self.show("fair unlock: the first waiter gets the message", unlocked, heard())
         self.show("fair lock: the second one may not pass", lock("u3:1", now) is not None)
         self.show("fair lock: the first one", lock("u2:1", now), self.redis.lrange(keys[1], 0, -1))
         self.run(FAIR_UNLOCK, [keys[0], keys[1], channel], ["u2:1"])
