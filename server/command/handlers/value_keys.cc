@@ -32,15 +32,7 @@ bool RefusesValue(Invocation& call, const engine::KeyName& key) {
 bool ExpireValue(const Invocation& call, values::Value& value,
                  const engine::ExpiryRequest& request) {
   Values& values = call.server.values;
-  const bool is_endless = !value.expires();
-  const engine::TimeMs end = value.deadline();
-  const engine::TimeMs asked_end = request.lease_ms ? call.now + *request.lease_ms : engine::kNever;
-  const bool is_excluded = (!request.lease_ms && is_endless) ||
-                           (request.only_endless && !is_endless) ||
-                           (request.only_ending && is_endless) ||
-                           (request.only_later && (is_endless || asked_end <= end)) ||
-                           (request.only_earlier && !is_endless && asked_end >= end);
-  if (is_excluded) return false;
+  if (!request.MayChange(value.deadline(), call.now)) return false;
   if (request.lease_ms && *request.lease_ms <= 0) {
     values.Delete(value);
     return true;

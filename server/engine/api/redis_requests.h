@@ -59,6 +59,17 @@ struct ExpiryRequest {
   bool only_ending = false;   // XX
   bool only_later = false;    // GT: a hold without an end counts as the latest
   bool only_earlier = false;  // LT
+
+  // Whether it may change a lease that ends at `end`, or never.
+  bool MayChange(TimeMs end, TimeMs now) const {
+    const bool is_endless = end >= kNever;
+    const TimeMs asked_end = lease_ms ? now + *lease_ms : kNever;
+    const bool is_excluded = (!lease_ms && is_endless) || (only_endless && !is_endless) ||
+                             (only_ending && is_endless) ||
+                             (only_later && (is_endless || asked_end <= end)) ||
+                             (only_earlier && !is_endless && asked_end >= end);
+    return !is_excluded;
+  }
 };
 
 // A key as the Redis commands see it.

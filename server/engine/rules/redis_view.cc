@@ -233,15 +233,7 @@ bool RedisView::Expire(const ExpiryRequest& request, const Attachment& from, Ste
   const std::uint64_t hash = state_.table.HashOf(request.key);
   LockEntry* lock = state_.table.Find(hash, request.key);
   if (lock == nullptr || lock->hold_count() == 0) return false;
-  const TimeMs end = LongestHold(*lock).deadline();
-  const bool is_endless = end >= kNever;
-  const TimeMs asked_end = request.lease_ms ? step.now + *request.lease_ms : kNever;
-  const bool is_excluded = (!request.lease_ms && is_endless) ||
-                           (request.only_endless && !is_endless) ||
-                           (request.only_ending && is_endless) ||
-                           (request.only_later && (is_endless || asked_end <= end)) ||
-                           (request.only_earlier && !is_endless && asked_end >= end);
-  if (is_excluded) return false;
+  if (!request.MayChange(LongestHold(*lock).deadline(), step.now)) return false;
   if (request.lease_ms && *request.lease_ms <= 0) return Release(request.key, from, step);
   const DurationMs lease_ms = request.lease_ms.value_or(0);
   if (lock->has_plain_hold()) SetLease(hash, *lock, lock->plain, lease_ms, step.now);
