@@ -65,13 +65,15 @@ std::string HoldersTable(const std::vector<HolderView>& holders, const Screen& s
                {.title = "META", .may_shrink = true, .drop_order = 1}},
               screen);
   for (const HolderView& holder : holders) {
+    // Fairlock's own holds have a token. The value that is a library's lock tells less about it.
+    const bool is_of_library = holder.token == 0;
     table.Add({{screen.Printable(holder.who.owner), Tint::kGood},
-               {std::to_string(holder.token)},
+               {is_of_library ? "-" : std::to_string(holder.token)},
                {ModeText(holder.who)},
-               {ShowDuration(holder.held_ms)},
+               {is_of_library && holder.held_ms == 0 ? "-" : ShowDuration(holder.held_ms)},
                {ShowTimeLeft(holder.ttl_ms, "unlimited"), TintOfTtl(holder)},
                {SessionText(holder)},
-               {ShowOrigin(holder.who, screen)},
+               {is_of_library ? "-" : ShowOrigin(holder.who, screen)},
                {screen.Printable(holder.who.label)},
                {screen.Printable(holder.who.meta)}});
   }

@@ -228,6 +228,8 @@ class Breaking(LibraryLocks):
         text = ctl.text("locks", "job")
         self.assertRegex(text, r"job +0 +1 +0 +- +- +\(redisson\) +" + THREADS[0][:8])
         self.assertEqual(ctl.json("show", "job")["holders"][0]["owner"], THREADS[0])
+        # Nothing tells its token, since when it is held, or by which connection.
+        self.assertRegex(ctl.text("show", "job"), THREADS[0] + r" +- +exclusive +- +\S+ +- +-")
         ctl.text("break", "job", "--yes")
         self.assertEqual(self.own.ask("EXISTS", "job"), 0)
 
