@@ -25,8 +25,9 @@ class Rows {
   }
   Rows& Hold(const std::string& key, std::uint64_t token,
              const std::vector<std::string_view>& mlock_keys = {}) {
+    const std::string owner = "owner of " + key;
     rows::Hold row{.id = {.token = token, .key = key}};
-    row.claim.owner = "owner of " + key;
+    row.claim.owner = owner;
     row.claim.mlock_keys = mlock_keys;
     return Put(row);
   }
