@@ -15,7 +15,14 @@ using command::SyntaxKind;
 using command::SyntaxNode;
 using simulation::Random;
 
-constexpr auto kKeys = std::to_array<std::string_view>({"k1", "k1", "k1", "k2", "k2", "k3", "''"});
+constexpr auto kKeys =
+    std::to_array<std::string_view>({"k1", "k1", "k1", "k2", "k2", "k3", "k4", "k5", "''"});
+constexpr auto kElements =
+    std::to_array<std::string_view>({"a", "a", "b", "c", "1", "2.5", "''", "'\\x00\\r\\n'"});
+constexpr auto kScores = std::to_array<std::string_view>(
+    {"0", "1", "1", "2.5", "-1", "inf", "-inf", "(1", "9223372036854775807", "nan"});
+constexpr auto kIndexes = std::to_array<std::string_view>(
+    {"0", "0", "1", "-1", "-1", "2", "-9223372036854775808", "9223372036854775807"});
 constexpr auto kOwners = std::to_array<std::string_view>({"a", "a", "b", "b", "c", "d", "1"});
 constexpr auto kNumbers = std::to_array<std::string_view>(
     {"0", "1", "1", "2", "2", "3", "10", "-1", "9007199254740991", "9223372036854775807"});
@@ -65,6 +72,19 @@ struct Meaning {
 constexpr auto kMeanings = std::to_array<Meaning>({
     {"numkeys", kClients},
     {"key", kKeys},
+    {"source", kKeys},
+    {"destination", kKeys},
+    {"field", kElements},
+    {"member", kElements},
+    {"element", kElements},
+    {"score", kScores},
+    {"min", kScores},
+    {"maxlen", kNumbers},
+    {"max", kScores},
+    {"first", kIndexes},
+    {"last", kIndexes},
+    {"index", kIndexes},
+    {"rank", kIndexes},
     {"owner", kOwners},
     {"value", kOwners},
     {"unix-seconds", kUnixSeconds},
@@ -149,9 +169,17 @@ void AddNodes(std::string& line, const Syntax& syntax, Random& random) {
   }
 }
 
+constexpr auto kGroupsOfValues =
+    std::to_array<std::string_view>({"hash", "list", "set", "sorted-set"});
+
+bool IsOfValues(const command::CommandSpec& spec) {
+  return std::count(kGroupsOfValues.begin(), kGroupsOfValues.end(), spec.group) > 0;
+}
+
 // Commands that work with locks are the most frequent.
 unsigned WeightOf(const command::CommandSpec& spec) {
   if (spec.group == "lock") return 8;
+  if (IsOfValues(spec)) return 2;
   if (spec.group == "redis" || spec.group == "transactions" || spec.group == "pubsub") return 3;
   return spec.group == "scripts" ? 2 : 1;
 }

@@ -4,7 +4,6 @@
 
 #include "server/engine/api/step.h"
 #include "server/engine/rules/events.h"
-#include "server/engine/state/engine_state.h"
 #include "server/engine/state/lock_entry.h"
 
 namespace fairlock::engine {
@@ -12,7 +11,7 @@ namespace fairlock::engine {
 // Loop-confined.
 class Answers {
  public:
-  Answers(EngineState& state, Events& events) : state_(state), events_(events) {}
+  explicit Answers(Events& events) : events_(events) {}
 
   void Answer(Pending& pending, const Resolution& resolution, Effects& effects);
   // Answers on the channel of the place, if it has one. Also for a place that has just become a
@@ -20,7 +19,6 @@ class Answers {
   void AnswerPlace(Claim& place, const Resolution& resolution, Step step);
 
  private:
-  EngineState& state_;
   Events& events_;
 };
 

@@ -10,27 +10,20 @@
 #include "server/engine/rules/events.h"
 #include "server/engine/rules/grants.h"
 #include "server/engine/rules/wait_queue.h"
-#include "server/engine/state/engine_state.h"
 
 namespace fairlock::engine {
 
 // Loop-confined.
 class FullQueues {
  public:
-  FullQueues(EngineState& state, Events& events, WaitQueue& wait_queue, Answers& answers,
-             Grants& grants)
-      : state_(state),
-        events_(events),
-        wait_queue_(wait_queue),
-        answers_(answers),
-        grants_(grants) {}
+  FullQueues(Events& events, WaitQueue& wait_queue, Answers& answers, Grants& grants)
+      : events_(events), wait_queue_(wait_queue), answers_(answers), grants_(grants) {}
 
   static bool IsFull(const LockEntry& lock, const LockRequest& request);
   static Claim& NewestOf(LockEntry& lock);
   void ReplaceNewest(LockEntry& lock, std::string_view by, Step step);
 
  private:
-  EngineState& state_;
   Events& events_;
   WaitQueue& wait_queue_;
   Answers& answers_;
