@@ -21,6 +21,12 @@ using testing::SizeIs;
 
 constexpr milliseconds kAttempt{80};  // shorter than FakeEtcd::kLate
 
+// Whether the client gives up only because its time is over.
+bool IsLate(Fault fault) {
+  return fault == Fault::kNeverAnswer || fault == Fault::kApplyNeverAnswer ||
+         fault == Fault::kAnswerLate || fault == Fault::kApplyLate;
+}
+
 // Uses one fake etcd, or two with separate stores, which show which of the two executed a request.
 class EtcdFaults : public testing::Test {
  protected:
@@ -29,12 +35,15 @@ class EtcdFaults : public testing::Test {
         {.endpoints = {etcd_.endpoint(), other_.endpoint()}, .attempt_timeout = kAttempt});
   }
 
+  // A client that gave up before etcd received the request would leave the fault to the next one.
   TxnAnswer WriteAfter(Fault fault) {
+    client_->set_attempt_timeout(IsLate(fault) ? kAttempt : kTimeout);
     etcd_.NextTxn(fault);
     return client_->Transact(GuardedPut("k", 0, "v"), kTimeout);
   }
 
   TxnAnswer WriteAfterError(int code, const std::string& text) {
+    client_->set_attempt_timeout(kTimeout);
     etcd_.NextError(code, text);
     return client_->Transact(GuardedPut("k", 0, "v"), kTimeout);
   }
