@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,15 +22,31 @@ const (
 	startsMax = 5
 )
 
-// freePort returns a port that was free a moment ago, outside the range that the kernel assigns.
+// portLeases stay open until the process ends.
+var portLeases struct {
+	sync.Mutex
+	listeners []net.Listener
+}
+
+// freePort returns a free port, which no other process of the tests gets before this process ends:
+// see free_port in tests/integration/own_server.py, which states the rule for all languages.
 func freePort(t testing.TB) int {
 	for i := 0; i < 1000; i++ {
-		port := 20000 + rand.Intn(12000)
-		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			listener.Close()
-			return port
+		port := 20000 + 2*rand.Intn(6000)
+		lease, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+1))
+		if err != nil {
+			continue
 		}
+		probe, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			lease.Close()
+			continue
+		}
+		probe.Close()
+		portLeases.Lock()
+		defer portLeases.Unlock()
+		portLeases.listeners = append(portLeases.listeners, lease)
+		return port
 	}
 	t.Fatal("there is no free port")
 	return 0

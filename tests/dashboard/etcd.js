@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { freePort, until } from "./server.js";
+import { checkRuns, freePort, until } from "./server.js";
 
 export class Etcd {
   static async start() {
@@ -17,8 +17,10 @@ export class Etcd {
       "--listen-peer-urls", peerUrl, "--initial-advertise-peer-urls", peerUrl,
       "--initial-cluster", `e0=${peerUrl}`, "--logger", "zap", "--log-level", "error"],
     { stdio: "ignore" });
-    await until("etcd is healthy", () =>
-      fetch(`${url}/health`).then((answer) => answer.ok, () => false));
+    await until("etcd is healthy", () => {
+      checkRuns("etcd", etcd.process);
+      return fetch(`${url}/health`).then((answer) => answer.ok, () => false);
+    });
     return etcd;
   }
 

@@ -8,13 +8,35 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 export const kToken = "a-token-of-the-tests";
 
-export function freePort() {
+// Resolves to a listening server, or to null if the port is not free.
+function listenOn(port) {
   return new Promise((resolve) => {
-    const probe = net.createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
+    const server = net.createServer().once("error", () => resolve(null));
+    server.listen(port, "127.0.0.1", () => resolve(server));
   });
+}
+
+// Returns a free port. No other process of the tests gets it before this process ends: see
+// free_port in tests/integration/own_server.py, which states the rule for all languages.
+export async function freePort() {
+  for (;;) {
+    const port = 20_000 + 2 * Math.floor(Math.random() * 6_000);
+    const lease = await listenOn(port + 1);
+    const probe = lease && await listenOn(port);
+    if (probe) {
+      lease.unref();
+      await new Promise((resolve) => { probe.close(resolve); });
+      return port;
+    }
+    lease?.close();
+  }
+}
+
+// Fails if the process has ended: then whatever answers at its port is another program.
+export function checkRuns(program, { exitCode, signalCode }) {
+  if (exitCode !== null || signalCode !== null) {
+    throw new Error(`${program} has ended with ${exitCode ?? signalCode}`);
+  }
 }
 
 export async function until(what, ask, seconds = 20) {
@@ -62,8 +84,10 @@ export class Server {
 
   async run() {
     this.launch();
-    await until("the server is ready", () =>
-      fetch(`${this.origin}/readyz`).then((answer) => answer.ok, () => false));
+    await until("the server is ready", () => {
+      checkRuns("fairlockd", this.process);
+      return fetch(`${this.origin}/readyz`).then((answer) => answer.ok, () => false);
+    });
   }
 
   launch() {

@@ -49,6 +49,11 @@ class Process:
     def is_running(self):
         return self.process is not None and self.process.poll() is None
 
+    def check_runs(self):
+        """Fails if it has ended: then whatever answers at its port is another program."""
+        if not self.is_running:
+            raise AssertionError(f"{self.words[0]} has ended: {self.log.read_text()[-2000:]}")
+
 
 class Node(Process):
 
@@ -126,8 +131,9 @@ class Fleet:
     def await_members(self, seconds):
         """Waits until every member of etcd accepts requests."""
         give_up = time.monotonic() + seconds
-        for endpoint in self.endpoints.split(","):
+        for member, endpoint in zip(self.members, self.endpoints.split(",")):
             while True:
+                member.check_runs()
                 try:
                     with urllib.request.urlopen(f"http://{endpoint}/health", timeout=2) as answer:
                         if b'"true"' in answer.read():
@@ -143,11 +149,12 @@ class Fleet:
         give_up = time.monotonic() + seconds
         for node in self.nodes:
             while True:
+                node.check_runs()
                 try:
                     node.connect().close()
                     break
                 except OSError:
-                    if not node.is_running or time.monotonic() > give_up:
+                    if time.monotonic() > give_up:
                         raise
                     time.sleep(0.02)
 

@@ -23,15 +23,22 @@ PORTS = (20_000, 32_000)
 
 
 def free_port():
-    """Returns a port that was free a moment ago, outside the range that the kernel assigns."""
+    """Returns a free port. No other call and no other process of the tests gets the same port
+    before this process ends.
+
+    The rule for the tests in all languages: a port for a server is even, and outside the range that
+    the kernel assigns. A process that takes it holds the next port, which is odd, until it ends.
+    """
     while True:
-        port = random.randrange(*PORTS)
-        with socket.socket() as probe:
+        port = random.randrange(*PORTS, 2)
+        with socket.socket() as lease, socket.socket() as probe:
             try:
+                lease.bind(("127.0.0.1", port + 1))
                 probe.bind(("127.0.0.1", port))
-                return port
             except OSError:
                 continue
+            lease.detach()  # stays open until the process ends
+            return port
 
 
 def hash_of(password):

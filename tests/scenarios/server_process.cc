@@ -1,10 +1,8 @@
 #include "tests/scenarios/server_process.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,10 +12,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <random>
 #include <sstream>
 #include <thread>
 #include <utility>
+
+#include "tests/doubles/free_port.h"
 
 namespace fairlock::scenarios {
 
@@ -29,24 +28,6 @@ using std::chrono::steady_clock;
 constexpr milliseconds kPatience{20'000};
 constexpr milliseconds kPause{5};
 constexpr int kStartsMax = 5;
-
-// Returns a port that was free a moment ago, outside the range that the kernel assigns.
-std::uint16_t FindFreePort() {
-  static std::random_device chance;
-  std::uniform_int_distribution<int> ports(20'000, 31'999);
-  while (true) {
-    const auto port = static_cast<std::uint16_t>(ports(chance));
-    const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(port);
-    const auto* const generic = reinterpret_cast<const sockaddr*>(&address);
-    const bool is_free = bind(descriptor, generic, sizeof address) == 0;
-    close(descriptor);
-    if (is_free) return port;
-  }
-}
 
 }  // namespace
 
@@ -76,7 +57,7 @@ std::string ServerProcess::Start() {
 }
 
 std::string ServerProcess::StartOnFreePort() {
-  address_ = {.host = "127.0.0.1", .port = FindFreePort()};
+  address_ = {.host = "127.0.0.1", .port = tests::FreePort()};
   const pid_t parent = getpid();
   pid_ = fork();
   assert(pid_ >= 0);

@@ -11,18 +11,32 @@ import { setTimeout as sleep } from "node:timers/promises";
 const START_MS_MAX = 20_000;
 const STARTS_MAX = 5;
 
-/** Outside the range that the kernel assigns. */
+/** Resolves to a listening server, or to null if the port is not free. */
+async function listenOn(port) {
+  const server = net.createServer();
+  try {
+    await once(server.listen(port, "127.0.0.1"), "listening");
+    return server;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * A free port, which no other process of the tests gets before this process ends: see free_port in
+ * tests/integration/own_server.py, which states the rule for all languages.
+ */
 export async function freePort() {
   for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    const probe = net.createServer();
-    try {
-      await once(probe.listen(port, "127.0.0.1"), "listening");
+    const port = 20_000 + 2 * Math.floor(Math.random() * 6_000);
+    const lease = await listenOn(port + 1);
+    const probe = lease && (await listenOn(port));
+    if (probe) {
+      lease.unref();
       await once(probe.close(), "close");
       return port;
-    } catch {
-      // Another process uses this port.
     }
+    lease?.close();
   }
 }
 
@@ -60,7 +74,7 @@ class Server {
     fs.closeSync(output);
     const giveUpAt = Date.now() + START_MS_MAX;
     while (Date.now() < giveUpAt && this.process.exitCode === null) {
-      if (await answers(this.port)) return true;
+      if (await answers(this.port)) return this.process.exitCode === null;
       await sleep(5);
     }
     return false;

@@ -13,20 +13,24 @@ require "fairlock"
 # A fairlockd on a free port of this machine.
 class OwnServer
   PROGRAM = ENV.fetch("FAIRLOCKD")
-  # Below the range that the kernel assigns.
-  PORTS = (20_000..32_000)
+  PORTS = (20_000...32_000).step(2).to_a
+  LEASES = [] # stay open until the process ends
   STARTS_MAX = 5
   WAIT_SECONDS_MAX = 20
 
   attr_reader :port, :process
 
+  # A free port, which no other process of the tests gets before this process ends: see free_port in
+  # tests/integration/own_server.py, which states the rule for all languages.
   def self.free_port
     loop do
-      port = rand(PORTS)
+      port = PORTS.sample
+      lease = TCPServer.open("127.0.0.1", port + 1)
       TCPServer.open("127.0.0.1", port).close
+      LEASES << lease
       return port
     rescue Errno::EADDRINUSE
-      next
+      lease&.close
     end
   end
 

@@ -1,7 +1,6 @@
 #include "tests/unit/server/net/net_test_support.h"
 
 #include <linux/sockios.h>
-#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -51,20 +50,6 @@ std::size_t RecordedEvents::opened() const {
 std::vector<CloseReason> RecordedEvents::close_reasons() const {
   const std::lock_guard lock(mutex_);
   return close_reasons_;
-}
-
-std::uint16_t FreePort() {
-  const int probe = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t bytes = sizeof(address);
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  const bool is_bound =
-      bind(probe, generic, bytes) == 0 && getsockname(probe, generic, &bytes) == 0;
-  close(probe);
-  assert(is_bound);
-  return ntohs(address.sin_port);
 }
 
 TestPeer::TestPeer(const std::string& unix_path)

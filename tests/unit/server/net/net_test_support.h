@@ -32,9 +32,6 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// Returns a free TCP port of 127.0.0.1.
-std::uint16_t FreePort();
-
 class NullEnvironment final : public command::Clock,
                               public command::ResourceMeter,
                               public command::Settings,

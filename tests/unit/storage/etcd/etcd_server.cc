@@ -1,11 +1,8 @@
 #include "tests/unit/storage/etcd/etcd_server.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +16,7 @@
 #include <utility>
 
 #include "storage/etcd/etcd_client.h"
+#include "tests/doubles/free_port.h"
 
 namespace fairlock::storage::etcd {
 namespace {
@@ -61,19 +59,6 @@ TestFolder::TestFolder() {
 TestFolder::~TestFolder() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
-}
-
-int FreePort() {
-  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  EXPECT_EQ(bind(listener, generic, size), 0);
-  EXPECT_EQ(getsockname(listener, generic, &size), 0);
-  close(listener);
-  return ntohs(address.sin_port);
 }
 
 std::string RunProgram(const std::vector<std::string>& words) {
@@ -133,8 +118,8 @@ EtcdServer::EtcdServer(int members, EtcdSettings settings) : settings_(std::move
   std::vector<std::string> peers;
   std::string cluster;
   for (int i = 0; i < members; ++i) {
-    addresses_.push_back("127.0.0.1:" + std::to_string(FreePort()));
-    peers.push_back("http://127.0.0.1:" + std::to_string(FreePort()));
+    addresses_.push_back("127.0.0.1:" + std::to_string(tests::FreePort()));
+    peers.push_back("http://127.0.0.1:" + std::to_string(tests::FreePort()));
     cluster += (i > 0 ? ",m" : "m") + std::to_string(i) + "=" + peers.back();
   }
   for (std::size_t i = 0; i < addresses_.size(); ++i) {

@@ -29,9 +29,6 @@ class TestFolder {
   std::filesystem::path path_;
 };
 
-// Returns a port of 127.0.0.1 on which nothing was listening a moment ago.
-int FreePort();
-
 // Runs a program to its end; returns what it printed. If the program fails, the test fails.
 std::string RunProgram(const std::vector<std::string>& words);
 

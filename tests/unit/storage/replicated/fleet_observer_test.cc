@@ -16,6 +16,7 @@
 
 #include "storage/replicated/fleet_record.h"
 #include "storage/replicated/node_record.h"
+#include "tests/doubles/free_port.h"
 #include "tests/unit/storage/etcd/etcd_server.h"
 #include "tests/unit/storage/etcd/etcd_test_support.h"
 #include "tests/unit/storage/replicated/replicated_test_support.h"
@@ -287,7 +288,7 @@ TEST(FleetObserver, OfTwoNodesOfOneNameTheLaterOneIsRefused) {
 // A member that accepts connections and answers nothing.
 class SilentMember {
  public:
-  SilentMember() : port_(etcd::FreePort()), listening_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  SilentMember() : port_(tests::FreePort()), listening_(::socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in where{};
     where.sin_family = AF_INET;
     where.sin_port = htons(static_cast<std::uint16_t>(port_));

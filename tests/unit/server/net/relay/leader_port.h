@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "server/net/relay/leader_address.h"
+#include "tests/doubles/free_port.h"
 #include "tests/unit/server/net/net_test_support.h"
 
 namespace fairlock::net {
@@ -18,7 +19,7 @@ namespace fairlock::net {
 // Listens on a loopback port; the test plays the leader's part.
 class LeaderPort {
  public:
-  LeaderPort() : port_(FreePort()) {}
+  LeaderPort() : port_(tests::FreePort()) {}
   ~LeaderPort() { Close(); }
 
   LeaderAddress address() const { return {.host = "127.0.0.1", .port = port_}; }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "server/net/sockets/listening_socket.h"
+#include "tests/doubles/free_port.h"
 #include "tests/unit/server/net/net_test_support.h"
 
 namespace fairlock::net {
@@ -113,7 +114,7 @@ TEST_F(AcceptorTest, TakesABatchAtATimeAndSaysThatThereIsMore) {
 TEST_F(AcceptorTest, TcpConnectionsHaveTheOptions) {
   ListenOptions options;
   options.bind = {"127.0.0.1"};
-  options.port = FreePort();
+  options.port = tests::FreePort();
   Listen(options);
   Connect(1);
   Accept(10, 1000);

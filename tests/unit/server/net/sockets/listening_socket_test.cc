@@ -14,6 +14,7 @@
 
 #include "server/net/sockets/descriptor_limit.h"
 #include "server/net/sockets/socket_address.h"
+#include "tests/doubles/free_port.h"
 #include "tests/unit/server/net/net_test_support.h"
 
 namespace fairlock::net {
@@ -28,7 +29,7 @@ void CloseAll(const ListenResult& result) {
 TEST(ListeningSocket, NamesTheAddressItListensOn) {
   ListenOptions options;
   options.bind = {"127.0.0.1"};
-  options.port = FreePort();
+  options.port = tests::FreePort();
   const ListenResult result = Listen(options);
   ASSERT_EQ(result.error, "");
   ASSERT_EQ(result.sockets.size(), 1U);
@@ -40,7 +41,7 @@ TEST(ListeningSocket, NamesTheAddressItListensOn) {
 TEST(ListeningSocket, StarIsEveryAddressAndNeedsNoIpv6) {
   ListenOptions options;
   options.bind = {"*"};
-  options.port = FreePort();
+  options.port = tests::FreePort();
   const ListenResult result = Listen(options);
   ASSERT_EQ(result.error, "");
   ASSERT_GE(result.sockets.size(), 1U);
@@ -52,7 +53,7 @@ TEST(ListeningSocket, StarIsEveryAddressAndNeedsNoIpv6) {
 TEST(ListeningSocket, OpensAllOrNone) {
   ListenOptions taken;
   taken.bind = {"127.0.0.2"};
-  taken.port = FreePort();
+  taken.port = tests::FreePort();
   const ListenResult first = Listen(taken);
   ASSERT_EQ(first.error, "");
 
