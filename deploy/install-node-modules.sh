@@ -14,6 +14,12 @@ if [ $# = 0 ]; then
 fi
 cd "$1"
 
+# npm would empty the folder that the link names.
+if [ -L node_modules ]; then
+  echo "$1/node_modules is a symbolic link; remove it, and the packages are installed there" >&2
+  exit 1
+fi
+
 # Tests of two presets may run at once, but only one of them may install at a time.
 exec 9<.
 flock 9

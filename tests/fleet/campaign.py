@@ -154,6 +154,11 @@ class Campaign:
         self.out(probe.table_of(figures))
         if self.beside:
             self.out(probe.comparison_of(self.quiet, self.beside))
+            ratio = probe.ratio_of(99, self.quiet, self.beside)
+            if 0 < self.arguments.p99_ratio_max < ratio:
+                self.findings.append(f"the p99 ratio {ratio:.2f} is above --p99-ratio-max "
+                                     f"{self.arguments.p99_ratio_max:g}")
+                self.out(self.findings[-1])
         self.out(f"{sum(map(len, self.gaps.values()))} faults, {self.requests} requests, "
                  f"{len(self.findings)} findings")
         if self.arguments.report:
@@ -176,6 +181,11 @@ def parsed(words):
                         help="more than 1: the fleet has this many, with two nodes each, and a "
                              "fault of nodes strikes those of one partition; the clients of the "
                              "others must not notice it")
+    parser.add_argument("--p99-ratio-max", type=float, default=0, metavar="RATIO",
+                        help="with several partitions: fail if the p99 of LOCK during a fault of "
+                             "another partition is more than this times the p99 without a fault "
+                             "(default: 0: the ratio is only printed, because on a small machine "
+                             "the processes that a fault restarts take the processors)")
     parser.add_argument("--seconds-between", type=float, default=2,
                         help="how long the fleet runs between two faults, on average")
     parser.add_argument("--segment", type=int, default=20,

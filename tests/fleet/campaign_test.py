@@ -38,6 +38,14 @@ class Short(unittest.TestCase):
         # The gap itself must not be seen; times are noise on a machine that is shared.
         self.assertLess(max(one.beside), one.gaps["leader-stopped"][0])
 
+    def test_the_ratio_of_p99_is_a_finding_only_if_it_exceeds_its_bound(self):
+        for words, count in ([], 0), (["--p99-ratio-max", "4"], 0), (["--p99-ratio-max", "2"], 1):
+            with self.subTest(words):
+                one = campaign.Campaign(campaign.parsed(words), lambda text: None)
+                one.quiet, one.beside = [0.001] * 100, [0.001] * 90 + [0.003] * 10
+                one.report()
+                self.assertEqual(len(one.findings), count)
+
     def test_bad_options_are_refused(self):
         for words in (["--faults", "0"], ["--kinds", "earthquake"], ["--seconds-between", "0"]):
             with self.subTest(words), self.assertRaises(SystemExit):

@@ -79,6 +79,10 @@ def figures_of(gaps):
             for kind, values in sorted(gaps.items()) if values}
 
 
+def ratio_of(percent, quiet, beside):
+    return percentile(beside, percent) / percentile(quiet, percent)
+
+
 def comparison_of(quiet, beside):
     """Compares how long requests took without a fault, and during a fault of another partition."""
     lines = []
@@ -86,7 +90,7 @@ def comparison_of(quiet, beside):
         usual, other = percentile(quiet, percent), percentile(beside, percent)
         lines.append(f"p{percent} of LOCK: {usual * 1000:.2f} ms without a fault, "
                      f"{other * 1000:.2f} ms during a fault of another partition, "
-                     f"ratio {other / usual:.2f}")
+                     f"ratio {ratio_of(percent, quiet, beside):.2f}")
     return "\n".join([*lines, f"{len(quiet)} and {len(beside)} requests"])
 
 

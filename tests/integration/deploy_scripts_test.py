@@ -1,0 +1,41 @@
+"""The scripts in deploy/ say what they do, and refuse what would go wrong."""
+
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
+
+
+def run(*words):
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+
+
+class Scripts(unittest.TestCase):
+
+    def test_help_of_run_cluster(self):
+        for word in ("--help", "-h"):
+            done = run(DEPLOY / "run-cluster.sh", word)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("deploy/run-cluster.sh [--partitions P] [BUILD_DIR]", done.stdout)
+            self.assertNotIn("#", done.stdout)
+
+    def test_a_linked_node_modules_is_neither_used_nor_emptied(self):
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (folder / "deploy").mkdir()
+        shutil.copy(DEPLOY / "install-node-modules.sh", folder / "deploy")
+        (folder / "app").mkdir()
+        (folder / "app/package-lock.json").write_text("{}")
+        (folder / "elsewhere").mkdir()
+        (folder / "elsewhere/.package-lock.json").write_text("{}")
+        (folder / "app/node_modules").symlink_to(folder / "elsewhere")
+        done = run(folder / "deploy/install-node-modules.sh", "app")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("app/node_modules is a symbolic link", done.stderr)
+        self.assertTrue((folder / "elsewhere/.package-lock.json").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
