@@ -92,6 +92,8 @@ def wrong_values(command, leaf):
         return [] if command.group == "scripts" else ["", "k" * 1025]
     if leaf.name == "timeout" and command.group == "list":
         return ["x", "-1", ""]
+    if leaf.name == "cursor":
+        return ["x", "1.5", HUGE, " 1"]
     if leaf.type == "integer":
         return ["x", "1.5", HUGE, ""] + (["0", "-1"] if leaf.token in ("EX", "PX") else [])
     if leaf.name == "duration":

@@ -5,11 +5,18 @@ import random
 KEYS = ["a", "b", "c", "d"]
 FIELDS = ["f", "g", "h", "1", "20", "-3"]
 ELEMENTS = ["x", "y", "z", "10", "007", "9", "-1", "", "with blank", "l" * 60]
-NUMBERS = ["0", "1", "-1", "2", "-2", "5", "100", "-100", "x", "1.5", "9223372036854775807"]
+NUMBERS = ["0", "1", "-1", "2", "-2", "5", "100", "-100", "9223372036854775807",
+           "-9223372036854775808"]
+NO_NUMBERS = ["x", "1.5", "", "+5", "-0", "01", " 5", "5 ", "0x10", "9223372036854775808",
+              "-9223372036854775809"]
 SCORES = ["0", "1", "2", "-1", "1.5", "-0", "3e2", "inf", "-inf", "0.1", "1e300", "17179869184.25",
-          "nan", "x", ""]
-BOUNDS = ["0", "1", "(1", "2", "-inf", "+inf", "(0.5", "(inf", "x", "nan", "300"]
-WORDS = ["[a", "(b", "[x", "(y", "-", "+", "[", "q", "[with blank"]
+          "4.9e-324", "0x10", "1.", ".5", "+5"]
+NO_SCORES = ["nan", "x", "", " 5", "5 ", "1e400", "-1e400", "1e-400", ".", "1e", "1,5", b"1\0"]
+BOUNDS = ["0", "1", "(1", "2", "-inf", "+inf", "(0.5", "(inf", "300", "1e400", "0x10"]
+ODD_BOUNDS = ["x", "nan", "", "(", "((1", " 5", "5 ", "( 1", "(nan", "[1", b"1\0"]
+WORDS = ["[a", "(b", "[x", "(y", "-", "+", "[", "q", "[with blank", "", "(", "-a", "++"]
+CURSORS = ["0", "0", "0", "0", "7", "x", "", "-0", "+5", " 5", "5 ", "-1", "18446744073709551616"]
+TIMEOUTS = ["0", "0.1", "1", "1e-400", "0x1p3", "1e400", "-1", "x", "", "nan", "inf", " 1"]
 SECONDS = ["100", "1000", "-1", "0", "x"]
 MILLISECONDS = ["100000", "1000000", "-1", "0", "x"]
 ENDS = ["LEFT", "RIGHT", "left", "UP"]
@@ -49,7 +56,7 @@ class Requests:
             (3, lambda: ["HGETALL", key()]),
             (3, lambda: ["HDEL", key(), *self.some(FIELDS)]),
             (1, lambda: ["HEXISTS", key(), pick(FIELDS)]),
-            (3, lambda: ["HINCRBY", key(), pick(FIELDS), pick(NUMBERS)]),
+            (3, lambda: ["HINCRBY", key(), pick(FIELDS), self._number()]),
             (2, lambda: [pick(["HKEYS", "HVALS", "HLEN"]), key()]),
             (1, lambda: ["HSCAN", key(), *self._scan()]),
         ]
@@ -59,12 +66,12 @@ class Requests:
         return [
             (6, lambda: [pick(["LPUSH", "RPUSH"]), key(), *self.some(ELEMENTS)]),
             (4, lambda: [pick(["LPOP", "RPOP"]), key()]),
-            (2, lambda: [pick(["LPOP", "RPOP"]), key(), pick(NUMBERS)]),
+            (2, lambda: [pick(["LPOP", "RPOP"]), key(), self._number()]),
             (1, lambda: ["LPOP", key(), "1", "2"]),
             (1, lambda: ["LLEN", key()]),
-            (3, lambda: ["LRANGE", key(), pick(NUMBERS), pick(NUMBERS)]),
-            (2, lambda: ["LREM", key(), pick(NUMBERS), pick(ELEMENTS)]),
-            (1, lambda: ["LINDEX", key(), pick(NUMBERS)]),
+            (3, lambda: ["LRANGE", key(), self._number(), self._number()]),
+            (2, lambda: ["LREM", key(), self._number(), pick(ELEMENTS)]),
+            (1, lambda: ["LINDEX", key(), self._number()]),
             (2, lambda: ["LPOS", key(), pick(ELEMENTS), *self._position()]),
             (3, lambda: ["LMOVE", key(), key(), pick(ENDS), pick(ENDS)]),
             (1, lambda: ["RPOPLPUSH", key(), key()]),
@@ -73,25 +80,25 @@ class Requests:
     def _sorted_sets(self):
         key, pick = self.key, self.pick
         return [
-            (8, lambda: ["ZADD", key(), *self._add_options(), *self._pairs(SCORES, ELEMENTS)]),
-            (2, lambda: ["ZINCRBY", key(), pick(SCORES), pick(ELEMENTS)]),
+            (8, lambda: ["ZADD", key(), *self._add_options(), *self._scored()]),
+            (2, lambda: ["ZINCRBY", key(), self._score(), pick(ELEMENTS)]),
             (2, lambda: ["ZREM", key(), *self.some(ELEMENTS)]),
             (2, lambda: [pick(["ZSCORE", "ZRANK", "ZREVRANK"]), key(), pick(ELEMENTS)]),
-            (1, lambda: ["ZREVRANGE", key(), pick(NUMBERS), pick(NUMBERS),
+            (1, lambda: ["ZREVRANGE", key(), self._number(), self._number(),
                          *self._range_options()]),
-            (1, lambda: ["ZREVRANGEBYSCORE", key(), pick(BOUNDS), pick(BOUNDS),
+            (1, lambda: ["ZREVRANGEBYSCORE", key(), self._bound(), self._bound(),
                          *self._range_options()]),
             (1, lambda: ["ZCARD", key()]),
-            (1, lambda: ["ZCOUNT", key(), pick(BOUNDS), pick(BOUNDS)]),
-            (2, lambda: ["ZRANGE", key(), pick(NUMBERS), pick(NUMBERS), *self._range_options()]),
-            (2, lambda: ["ZRANGE", key(), pick(BOUNDS), pick(BOUNDS), "BYSCORE",
+            (1, lambda: ["ZCOUNT", key(), self._bound(), self._bound()]),
+            (2, lambda: ["ZRANGE", key(), self._number(), self._number(), *self._range_options()]),
+            (2, lambda: ["ZRANGE", key(), self._bound(), self._bound(), "BYSCORE",
                          *self._range_options()]),
             (1, lambda: ["ZRANGE", key(), pick(WORDS), pick(WORDS), "BYLEX",
                          *self._range_options()]),
-            (3, lambda: ["ZRANGEBYSCORE", key(), pick(BOUNDS), pick(BOUNDS),
+            (3, lambda: ["ZRANGEBYSCORE", key(), self._bound(), self._bound(),
                          *self._range_options()]),
-            (1, lambda: ["ZREMRANGEBYSCORE", key(), pick(BOUNDS), pick(BOUNDS)]),
-            (1, lambda: ["ZREMRANGEBYRANK", key(), pick(NUMBERS), pick(NUMBERS)]),
+            (1, lambda: ["ZREMRANGEBYSCORE", key(), self._bound(), self._bound()]),
+            (1, lambda: ["ZREMRANGEBYRANK", key(), self._number(), self._number()]),
             (2, lambda: ["ZPOPMIN", key(), *pick([[], [], ["1"], ["3"], ["0"], ["-1"], ["x"]])]),
             (1, lambda: ["ZSCAN", key(), *self._scan()]),
         ]
@@ -106,7 +113,7 @@ class Requests:
             # Pops all or none, because which members others would pop is random.
             (1, lambda: ["SPOP", key(), pick(["1000", "0", "-1", "x"])]),
             # In one page: Redis divides others at random.
-            (1, lambda: ["SSCAN", key(), pick(["0", "0", "x"]), "COUNT", "1000",
+            (1, lambda: ["SSCAN", key(), pick(["0", "0", "x", "", "-0"]), "COUNT", "1000",
                          *pick([[], ["MATCH", pick(GLOBS)], ["COUNT"], ["TYPE", "set"]])]),
         ]
 
@@ -139,14 +146,27 @@ class Requests:
         return [word for _ in range(self.random.randint(1, 3))
                 for word in (self.pick(first), self.pick(second))]
 
+    def _scored(self):
+        return [word for _ in range(self.random.randint(1, 3))
+                for word in (self._score(), self.pick(ELEMENTS))]
+
+    def _number(self):
+        return self.pick(NUMBERS if self.random.random() < 0.8 else NO_NUMBERS)
+
+    def _score(self):
+        return self.pick(SCORES if self.random.random() < 0.9 else NO_SCORES)
+
+    def _bound(self):
+        return self.pick(BOUNDS if self.random.random() < 0.8 else ODD_BOUNDS)
+
     def _scan(self):
-        return [self.pick(["0", "0", "0", "7", "x"]),
+        return [self.pick(CURSORS),
                 *self.pick([[], [], ["MATCH", self.pick(GLOBS)], ["COUNT", self.pick(["1", "100"])],
                             ["COUNT", "0"], ["TYPE", "hash"], ["COUNT"]])]
 
     def _position(self):
         return [word for _ in range(self.pick([0, 0, 1, 2])) for word in (
-            self.pick(["RANK", "COUNT", "MAXLEN", "FOO"]), self.pick(NUMBERS))]
+            self.pick(["RANK", "COUNT", "MAXLEN", "FOO"]), self._number())]
 
     def _add_options(self):
         return [self.pick(["NX", "XX", "GT", "LT", "CH", "INCR", "nx"])
@@ -154,7 +174,7 @@ class Requests:
 
     def _range_options(self):
         return [word for _ in range(self.pick([0, 0, 1, 1, 2])) for word in self.pick(
-            [["WITHSCORES"], ["REV"], ["LIMIT", self.pick(NUMBERS), self.pick(NUMBERS)], ["LIMIT"],
+            [["WITHSCORES"], ["REV"], ["LIMIT", self._number(), self._number()], ["LIMIT"],
              ["FOO"]])]
 
     def one(self):
@@ -164,6 +184,7 @@ class Requests:
     def waiting(self):
         """A request that returns at once only because it is in a transaction."""
         key = self.key
-        return self.pick([["BLPOP", key(), key(), "0"], ["BRPOP", key(), "0.1"],
-                          ["BLMOVE", key(), key(), self.pick(ENDS), "LEFT", "0"],
-                          ["BRPOPLPUSH", key(), key(), "1"], ["BLPOP", key(), "x"]])
+        return self.pick([["BLPOP", key(), key(), self.pick(TIMEOUTS)],
+                          ["BRPOP", key(), self.pick(TIMEOUTS)],
+                          ["BLMOVE", key(), key(), self.pick(ENDS), "LEFT", self.pick(TIMEOUTS)],
+                          ["BRPOPLPUSH", key(), key(), self.pick(TIMEOUTS)]])

@@ -148,12 +148,8 @@ struct PositionQuery {
 std::optional<std::int64_t> ReadRank(Invocation& call, std::string_view text) {
   const auto rank = ReadRedisInteger(call, text);
   if (!rank) return std::nullopt;
-  if (*rank == std::numeric_limits<std::int64_t>::min()) {
-    call.reply.Error(ErrorCode::kErr,
-                     "value is out of range, value must between -9223372036854775807 and "
-                     "9223372036854775807");
-    return std::nullopt;
-  }
+  // Redis 7.0 cannot negate this one, and finds the first match from the right.
+  if (*rank == std::numeric_limits<std::int64_t>::min()) return -1;
   if (*rank != 0) return rank;
   call.reply.Error(ErrorCode::kErr,
                    "RANK can't be zero: use 1 to start from the first match, 2 from the second ... "

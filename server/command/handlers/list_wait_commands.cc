@@ -31,19 +31,19 @@ std::optional<ListEnd> ReadEnd(Invocation& call, std::string_view word) {
 
 // Returns when the wait ends, engine::kNever for 0. Returns nullopt after sending an error.
 std::optional<engine::TimeMs> ReadDeadline(Invocation& call, std::string_view text) {
-  const auto seconds = ParseDouble(text);
+  const auto seconds = ParseSeconds(text);
   if (!seconds) {
     call.reply.Error(ErrorCode::kErr, "timeout is not a float or out of range");
     return std::nullopt;
   }
-  constexpr double kMsMax = 9.2e18;
-  const double ms = std::ceil(*seconds * 1000);
+  constexpr long double kMsMax = 9.2e18L;
+  const long double ms = std::ceil(*seconds * 1000);
   // As in Redis 7.0, where a number that is too large overflows.
   if (ms < 0 || ms > kMsMax) {
     call.reply.Error(ErrorCode::kErr, "timeout is negative");
     return std::nullopt;
   }
-  if (ms == 0 || ms >= static_cast<double>(engine::kNever - call.now)) return engine::kNever;
+  if (ms == 0 || ms >= static_cast<long double>(engine::kNever - call.now)) return engine::kNever;
   return call.now + static_cast<engine::DurationMs>(ms);
 }
 

@@ -1,6 +1,8 @@
 #include "server/command/handlers/redis_arguments.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <string>
 
 #include "server/command/handlers/shared_replies.h"
@@ -14,19 +16,21 @@ using protocol::ErrorCode;
 
 namespace {
 
+// As in Redis, whatever strtoull accepts, except blanks at the front.
 std::optional<std::uint64_t> ParseCursor(std::string_view text) {
-  std::uint64_t cursor = 0;
-  if (text.empty() || text.size() > 20) return std::nullopt;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    const bool is_too_large = __builtin_mul_overflow(cursor, 10U, &cursor) ||
-                              __builtin_add_overflow(cursor, c - '0', &cursor);
-    if (is_too_large) return std::nullopt;
-  }
+  constexpr int kDecimal = 10;
+  if (!text.empty() && IsBlank(text[0])) return std::nullopt;
+  const std::string copy(text);
+  char* end = nullptr;
+  errno = 0;
+  const std::uint64_t cursor = std::strtoull(copy.c_str(), &end, kDecimal);
+  if (*end != '\0' || errno == ERANGE) return std::nullopt;
   return cursor;
 }
 
 }  // namespace
+
+bool IsBlank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 std::optional<std::int64_t> ParseRedisInteger(std::string_view text) {
   const auto number = ParseInteger(text);

@@ -13,6 +13,9 @@
 
 namespace fairlock::command {
 
+// What isspace accepts in the C locale.
+bool IsBlank(char c);
+
 // Parses a whole number in the only form that Redis accepts: without a plus sign or leading zeros.
 std::optional<std::int64_t> ParseRedisInteger(std::string_view text);
 

@@ -1,6 +1,9 @@
 #include "server/command/handlers/sorted_set_ranges.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string>
 
 namespace fairlock::command {
 
@@ -11,9 +14,12 @@ namespace {
 std::optional<ScoreBound> ParseScoreBound(std::string_view text) {
   ScoreBound bound;
   bound.is_excluded = text.starts_with('(');
-  const auto score = ParseDouble(bound.is_excluded ? text.substr(1) : text);
-  if (!score) return std::nullopt;
-  bound.score = *score;
+  // Less strict than a score: as in Redis, an empty text is 0, blanks may precede the number, and a
+  // zero byte ends it.
+  const std::string number(bound.is_excluded ? text.substr(1) : text);
+  char* end = nullptr;
+  bound.score = std::strtod(number.c_str(), &end);
+  if (*end != '\0' || std::isnan(bound.score)) return std::nullopt;
   return bound;
 }
 

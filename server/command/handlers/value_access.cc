@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -75,24 +76,32 @@ std::optional<std::int64_t> ReadCount(Invocation& call, std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<double> ParseDouble(std::string_view text) {
-  // As in Redis, whatever strtod accepts, except blanks at the front and NaN.
-  constexpr std::size_t kBytesMax = 255;
-  if (text.empty() || text.size() > kBytesMax || text[0] == ' ' ||
-      (text[0] >= '\t' && text[0] <= '\r')) {
-    return std::nullopt;
-  }
+namespace {
+
+// As in Redis, whatever `convert` accepts, except blanks at the front, NaN, and what is too large
+// or too small for the type.
+template <typename Number>
+std::optional<Number> ParseFloat(std::string_view text, Number (*convert)(const char*, char**)) {
+  if (text.empty() || IsBlank(text[0])) return std::nullopt;
   const std::string copy(text);
   char* end = nullptr;
-  const double number = std::strtod(copy.c_str(), &end);
+  errno = 0;
+  const Number number = convert(copy.c_str(), &end);
   if (end != copy.c_str() + copy.size() || std::isnan(number)) return std::nullopt;
+  if (errno == ERANGE && (std::isinf(number) || number == 0)) return std::nullopt;
   return number;
 }
 
+}  // namespace
+
 std::optional<double> ReadScore(Invocation& call, std::string_view text, std::string_view error) {
-  const auto score = ParseDouble(text);
+  const auto score = ParseFloat<double>(text, std::strtod);
   if (!score) call.reply.Error(ErrorCode::kErr, error);
   return score;
+}
+
+std::optional<long double> ParseSeconds(std::string_view text) {
+  return ParseFloat<long double>(text, std::strtold);
 }
 
 std::string FormatDouble(double number) {
