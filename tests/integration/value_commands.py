@@ -49,7 +49,8 @@ class Requests:
         key, pick = self.key, self.pick
         return [
             (6, lambda: ["HSET", key(), *self._pairs(FIELDS, ELEMENTS)]),
-            (1, lambda: ["HSET", key(), pick(FIELDS)]),
+            (1, lambda: ["HMSET", key(), *self._pairs(FIELDS, ELEMENTS)]),
+            (1, lambda: [pick(["HSET", "HMSET"]), key(), *self.some(FIELDS)]),
             (2, lambda: ["HSETNX", key(), pick(FIELDS), pick(ELEMENTS)]),
             (2, lambda: ["HGET", key(), pick(FIELDS)]),
             (2, lambda: ["HMGET", key(), *self.some(FIELDS)]),
@@ -138,7 +139,7 @@ class Requests:
             (1, lambda: ["GETRANGE", key(), "0", "-1"]),
             (1, lambda: ["KEYS", "*"]),
             (1, lambda: ["SCAN", "0", "COUNT", "1000", "TYPE", pick(TYPES)]),
-            (1, lambda: [pick(["HSET", "LPUSH", "ZADD", "SADD", "BLPOP", "LMOVE", "ZRANGE",
+            (1, lambda: [pick(["HSET", "HMSET", "LPUSH", "ZADD", "SADD", "BLPOP", "LMOVE", "ZRANGE",
                                "SPOP", "HSCAN", "ZPOPMIN"])]),
         ]
 

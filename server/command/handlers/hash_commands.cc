@@ -21,11 +21,15 @@ using values::Hash;
 
 Opened<Hash> OpenHash(Invocation& call) { return OpenValue<Hash>(call, 1); }
 
-void HSet(Invocation& call) {
+// Sets the fields of HSET or HMSET. Returns how many are new; nullopt after sending an error.
+std::optional<std::int64_t> SetFields(Invocation& call, std::string_view command) {
   const protocol::Arguments& arguments = call.arguments;
-  if (arguments.size() % 2 != 0) return RefuseArity(*call.server.table.Find("HSET"), call.reply);
+  if (arguments.size() % 2 != 0) {
+    RefuseArity(*call.server.table.Find(command), call.reply);
+    return std::nullopt;
+  }
   Opened<Hash> opened = OpenHash(call);
-  if (opened.is_refused) return;
+  if (opened.is_refused) return std::nullopt;
   Growth growth;
   for (std::size_t i = 2; i < arguments.size(); i += 2) {
     growth.Add(arguments[i].size() + arguments[i + 1].size());
@@ -36,9 +40,18 @@ void HSet(Invocation& call) {
       if (hash.Set(arguments[i], arguments[i + 1])) ++added;
     }
   });
-  if (value == nullptr) return;
+  if (value == nullptr) return std::nullopt;
   call.server.values.NoticeChange(*value, "hset", kHashEvents);
-  call.reply.Integer(added);
+  return added;
+}
+
+void HSet(Invocation& call) {
+  const auto added = SetFields(call, "HSET");
+  if (added) call.reply.Integer(*added);
+}
+
+void HMSet(Invocation& call) {
+  if (SetFields(call, "HMSET")) call.reply.Ok();
 }
 
 void HSetNx(Invocation& call) {
@@ -190,6 +203,8 @@ constexpr auto kHashCommands = std::to_array<CommandSpec>({
      "Sets fields of a hash, which is created if the key is free; replies with the number of new "
      "fields",
      "O(fields)"},
+    {"HMSET", HMSet, -4, kGrowsHash, With(kFirstKey, KeyEffect::kUpdate), "hash",
+     "key field value [field value ...]", "HSET that replies with OK", "O(fields)"},
     {"HSETNX", HSetNx, 4, kGrowsHash, With(kFirstKey, KeyEffect::kAddElements), "hash",
      "key field value", "Sets a field if the hash does not have it yet; replies with 1 or 0",
      "O(fields)"},

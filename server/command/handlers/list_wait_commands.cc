@@ -101,10 +101,9 @@ bool MoveOne(Invocation& call, const Move& move) {
   const std::string& element = source.content().at(index);
   if (source.value != target.value) {
     if (RefusesGrowth(call, target.value == nullptr)) return true;
-    const std::size_t size = target.value == nullptr ? 0 : target.content().size();
-    const std::size_t bytes = target.value == nullptr ? 0 : target.content().bytes();
-    const std::size_t added = element.size() + values::kElementBytes;
-    if (RefusesSize(call, target.key.bytes, size + 1, bytes + added)) return true;
+    const Size before = target.value == nullptr ? Size{} : SizeOf(target.content());
+    const Size after{before.elements + 1, before.bytes + element.size() + values::kElementBytes};
+    if (RefusesSize(call, target.key.bytes, before, after)) return true;
   }
   call.reply.Bulk(
       MoveElement(call.server.values, *source.value, move.from, target.key, move.to, call.now));

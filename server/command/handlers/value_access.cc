@@ -44,12 +44,14 @@ template Opened<values::List> OpenValue(Invocation&, std::size_t);
 template Opened<values::SortedSet> OpenValue(Invocation&, std::size_t);
 template Opened<values::Set> OpenValue(Invocation&, std::size_t);
 
-bool RefusesSize(Invocation& call, std::string_view key, std::size_t elements, std::size_t bytes) {
+bool RefusesSize(Invocation& call, std::string_view key, const Size& before, const Size& after) {
   const values::ValueLimits& limits = call.server.values.limits();
-  const bool is_long = elements > limits.elements_max;
-  if (!is_long && bytes <= limits.bytes_max) return false;
-  const std::string size = is_long ? std::to_string(elements) + " elements"
-                                   : std::to_string(bytes) + " bytes, with 16 for each element";
+  const bool is_long = after.elements > limits.elements_max && after.elements > before.elements;
+  const bool is_large = after.bytes > limits.bytes_max && after.bytes > before.bytes;
+  if (!is_long && !is_large) return false;
+  const std::string size = is_long
+                               ? std::to_string(after.elements) + " elements"
+                               : std::to_string(after.bytes) + " bytes, with 16 for each element";
   const std::string limit = is_long ? std::to_string(limits.elements_max) + " (value_elements_max)"
                                     : std::to_string(limits.bytes_max) + " (value_bytes_max)";
   call.reply.Error(ErrorCode::kFull, "the value of " + Quoted(key) + " would have " + size +

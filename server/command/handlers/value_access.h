@@ -49,8 +49,19 @@ struct Growth {
   }
 };
 
-// Whether a value of this size may not exist; if so, sends the error.
-bool RefusesSize(Invocation& call, std::string_view key, std::size_t elements, std::size_t bytes);
+struct Size {
+  std::size_t elements = 0;
+  std::size_t bytes = 0;
+};
+
+template <typename Content>
+Size SizeOf(const Content& content) {
+  return {content.size(), content.bytes()};
+}
+
+// Whether a value may not grow to that size; if so, sends the error. A value that exceeds a bound,
+// because the bound has been lowered, may still change, but not grow.
+bool RefusesSize(Invocation& call, std::string_view key, const Size& before, const Size& after);
 // Whether no value may grow now, or, if `is_new` is set, none may be created; if so, sends the
 // error.
 bool RefusesGrowth(Invocation& call, bool is_new);
@@ -76,7 +87,8 @@ values::Value* GrowValue(Invocation& call, Opened<Content>& opened, const Growth
   }
   Content changed = opened.value != nullptr ? opened.content() : Content();
   change(changed);
-  opened.is_refused = RefusesSize(call, opened.key.bytes, changed.size(), changed.bytes());
+  const Size before = opened.value != nullptr ? SizeOf(opened.content()) : Size{};
+  opened.is_refused = RefusesSize(call, opened.key.bytes, before, SizeOf(changed));
   if (opened.is_refused) return nullptr;
   if (opened.value != nullptr) {
     opened.content() = std::move(changed);

@@ -18,7 +18,7 @@ struct Family {
 };
 
 constexpr auto kFamilies = std::to_array<Family>({
-    {" HINCRBYFLOAT HMSET HRANDFIELD HSTRLEN ",
+    {" HINCRBYFLOAT HRANDFIELD HSTRLEN ",
      "fairlock is a lock server and has only the hash commands that locks need: HSET, HGET, HMGET, "
      "HINCRBY, HDEL and similar ones"},
     {" BLMPOP LINSERT LMPOP LPUSHX LSET LTRIM RPUSHX ",

@@ -80,6 +80,20 @@ TEST_F(ValueCommands, AreBounded) {
   EXPECT_EQ(client_.Say("LMOVE l l LEFT RIGHT"), "\"a\"");
 }
 
+TEST_F(ValueCommands, MayChangeButNotGrowAboveABoundThatWasLowered) {
+  client_.Say("HSET h a 15 b 15 c 15");
+  client_.Say("RPUSH l x y z");
+  server_.parts().values.limits() = {.elements_max = 2, .bytes_max = 50};
+  EXPECT_EQ(client_.Say("HINCRBY h a -1"), "14");
+  EXPECT_EQ(client_.Say("HSET h a 7 b 16"), "0");
+  EXPECT_EQ(client_.Say("LMOVE l l LEFT RIGHT"), "\"x\"");
+  EXPECT_THAT(client_.Say("HSET h b 123"), HasSubstr("(value_bytes_max)"));
+  EXPECT_THAT(client_.Say("HSET h d 1"), HasSubstr("4 elements; the limit is 2"));
+  EXPECT_THAT(client_.Say("RPUSH l x"), HasSubstr("(value_elements_max)"));
+  EXPECT_EQ(client_.Say("HDEL h c b"), "2");
+  EXPECT_EQ(client_.Say("HSET h d 1"), "1");
+}
+
 TEST_F(ValueCommands, DoNotGrowWhileMemoryIsShort) {
   client_.Say("RPUSH l a b");
   server_.parts().availability.BoundMemory(1000, server_.now());
