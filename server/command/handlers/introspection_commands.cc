@@ -171,10 +171,10 @@ void GetKeysAndFlags(Invocation& call) {
   const RequestKeys found = ReadRequestKeys(call);
   if (found.spec == nullptr) return;
   call.reply.ArrayHeader(found.keys.size());
-  for (const std::string_view key : found.keys) {
+  for (std::size_t i = 0; i < found.keys.size(); ++i) {
     call.reply.ArrayHeader(2);
-    call.reply.Bulk(key);
-    WriteKeyFlags(call.reply, *found.spec, call.arguments.views().subspan(2));
+    call.reply.Bulk(found.keys[i]);
+    WriteKeyFlags(call.reply, *found.spec, call.arguments.views().subspan(2), i);
   }
 }
 

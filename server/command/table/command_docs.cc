@@ -196,8 +196,9 @@ std::vector<std::string_view> CategoriesOf(const CommandSpec& spec) {
 }
 
 void WriteKeyFlags(protocol::ReplyWriter& reply, const CommandSpec& spec,
-                   std::span<const std::string_view> request) {
+                   std::span<const std::string_view> request, std::size_t key_index) {
   KeyEffect effect = spec.keys.effect;
+  if (effect == KeyEffect::kMoveElement && key_index > 0) effect = KeyEffect::kAddElements;
   if (effect == KeyEffect::kOverwriteUnlessGet) {
     // The search begins after the key and the value, because the value may be the word GET.
     const bool gets = std::ranges::any_of(

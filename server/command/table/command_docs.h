@@ -24,9 +24,9 @@ void WriteCommandInfo(protocol::ReplyWriter& reply, const CommandTable& table,
 void WriteCommandDocs(protocol::ReplyWriter& reply, const CommandTable& table,
                       const CommandSpec& spec);
 
-// Writes how a request uses its keys: "RO" "access", or "RW" "access" "update".
+// Writes how a request uses one of its keys: "RO" "access", or "RW" "access" "update".
 void WriteKeyFlags(protocol::ReplyWriter& reply, const CommandSpec& spec,
-                   std::span<const std::string_view> request);
+                   std::span<const std::string_view> request, std::size_t key_index);
 
 // Which arguments of a whole request are its keys: every `step`-th in [first, end).
 struct KeyRange {
