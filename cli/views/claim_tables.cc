@@ -33,6 +33,17 @@ std::string PlaceTimeLeft(const PlaceView& place) {
   return ShowTimeLeft(place.wait_left_ms, place.state == "waiting" ? "forever" : "-");
 }
 
+// The values that are a library's locks do not tell which client took them.
+bool IsOfLibrary(const ClaimantView& who) { return who.address.empty() && who.user.empty(); }
+
+std::string Elapsed(const ClaimantView& who, DurationMs elapsed_ms) {
+  return IsOfLibrary(who) && elapsed_ms == 0 ? "-" : ShowDuration(elapsed_ms);
+}
+
+std::string Origin(const ClaimantView& who, const Screen& screen) {
+  return IsOfLibrary(who) ? "-" : ShowOrigin(who, screen);
+}
+
 }  // namespace
 
 std::string ShowTimeLeft(const std::optional<DurationMs>& left_ms, const std::string& if_none) {
@@ -65,15 +76,13 @@ std::string HoldersTable(const std::vector<HolderView>& holders, const Screen& s
                {.title = "META", .may_shrink = true, .drop_order = 1}},
               screen);
   for (const HolderView& holder : holders) {
-    // Fairlock's own holds have a token. The value that is a library's lock tells less about it.
-    const bool is_of_library = holder.token == 0;
     table.Add({{screen.Printable(holder.who.owner), Tint::kGood},
-               {is_of_library ? "-" : std::to_string(holder.token)},
+               {holder.token == 0 ? "-" : std::to_string(holder.token)},
                {ModeText(holder.who)},
-               {is_of_library && holder.held_ms == 0 ? "-" : ShowDuration(holder.held_ms)},
+               {Elapsed(holder.who, holder.held_ms)},
                {ShowTimeLeft(holder.ttl_ms, "unlimited"), TintOfTtl(holder)},
                {SessionText(holder)},
-               {is_of_library ? "-" : ShowOrigin(holder.who, screen)},
+               {Origin(holder.who, screen)},
                {screen.Printable(holder.who.label)},
                {screen.Printable(holder.who.meta)}});
   }
@@ -95,10 +104,10 @@ std::string PlacesTable(const std::vector<PlaceView>& places, const Screen& scre
     table.Add({{std::to_string(place.position)},
                {screen.Printable(place.who.owner)},
                {ModeText(place.who)},
-               {ShowDuration(place.waited_ms)},
+               {Elapsed(place.who, place.waited_ms)},
                {PlaceTimeLeft(place)},
                {place.state, TintOfState(place)},
-               {ShowOrigin(place.who, screen)},
+               {Origin(place.who, screen)},
                {screen.Printable(place.who.label)},
                {screen.Printable(place.who.meta)}});
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "json/reply_json.h"
-#include "server/command/handlers/library_lock_list.h"
+#include "server/command/handlers/library_lock_info.h"
 #include "server/command/locks/lock_replies.h"
 #include "server/command/table/text.h"
 #include "server/http/answers.h"
@@ -166,11 +166,11 @@ Outcome ShowLock(const RouteCall& call) {
   command::ServerParts& server = call.commands.server();
   const engine::KeyName name = {.db = call.inputs.Database(), .bytes = key};
   const auto of_library =
-      command::InspectLibraryLock(server, call.commands.user(), name, kHoldersMax, call.now);
+      command::InspectLibraryLock({server, call.commands.user(), name, call.now}, kHoldersMax);
   const engine::LockInfo info =
       of_library ? of_library->info
                  : server.locks.engine().Inspect(name, kHoldersMax, server.locks.StepAt(call.now));
-  const std::string_view library = of_library ? of_library->library : std::string_view();
+  const std::string_view library = of_library ? of_library->lock.library : std::string_view();
   const protocol::Reply written = ReplyOf([&](protocol::ReplyWriter& writer) {
     command::WriteLockInfo(writer, server.unix_time, info, call.now, library);
   });

@@ -88,7 +88,7 @@ constexpr auto kMetrics = std::to_array<Metric>({
      "Holds ended because their connection was gone",
      [](const Source& s) { return Real(s.locks.disconnected); }},
     {"fairlock_breaks_total", MetricType::Counter, "Holds ended by force",
-     [](const Source& s) { return Real(s.locks.broken); }},
+     [](const Source& s) { return Real(s.locks.broken + s.server.statistics.broken_in_values); }},
     {"fairlock_newest_token", MetricType::Gauge, "The fencing token of the newest grant",
      [](const Source& s) { return Real(s.locks.newest_token); }},
     {"fairlock_limit_overrides", MetricType::Gauge, "LIMIT overrides in force",

@@ -14,7 +14,7 @@ Moment MomentOf(command::ServerParts& server, engine::TimeMs now) {
           .released = locks.released,
           .expired = locks.expired,
           .timed_out = locks.timed_out,
-          .broken = locks.broken,
+          .broken = locks.broken + server.statistics.broken_in_values,
           .waiting = locks.places - locks.skipped,
           .held = locks.holds,
           .connections = server.clients.size() - server.statistics.gauges.http_clients};

@@ -4,26 +4,16 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <variant>
 
-#include "server/values/set.h"
+#include "server/values/redisson_locks.h"
 
 namespace fairlock::values {
 
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsHexDigit(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-
-bool IsUuid(std::string_view text) {
-  constexpr std::size_t kLength = 36;
-  if (text.size() != kLength) return false;
-  for (std::size_t i = 0; i < kLength; ++i) {
-    const bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
-    if (is_dash ? text[i] != '-' : !IsHexDigit(text[i])) return false;
-  }
-  return true;
-}
 
 // Whether the score may be a Unix time in milliseconds: between 2001 and 2286.
 bool IsUnixMs(double score) { return score >= 1e12 && score < 1e13 && score == std::floor(score); }
@@ -36,43 +26,6 @@ std::optional<engine::TimeMs> ParseUnixSeconds(std::string_view text) {
   const double ms = std::floor(seconds * 1000);
   if (!IsUnixMs(ms)) return std::nullopt;
   return static_cast<engine::TimeMs>(ms);
-}
-
-// The key of what Redisson stores beside a lock: it keeps both in the same slot of a cluster.
-std::string RedissonKey(std::string_view prefix, std::string_view name) {
-  std::string key(prefix);
-  if (name.find('{') != std::string_view::npos) return key.append(":").append(name);
-  return key.append(":{").append(name).append("}");
-}
-
-// A hash of "UUID:THREAD" to the number of times that the thread has locked it. That of a
-// read-write lock also has the field "mode", and ":write" follows the thread of a writer.
-bool ReadRedisson(const Value& value, engine::TimeMs /*now_unix_ms*/, LibraryLock& lock) {
-  constexpr std::size_t kUuidLength = 36;
-  constexpr std::string_view kWrite = ":write";
-  bool has_mode = false;
-  for (const Hash::Field& field : std::get<Hash>(value.content).fields()) {
-    if (field.name == "mode") {
-      lock.is_shared = field.value == "read";
-      if (!lock.is_shared && field.value != "write") return false;
-      has_mode = true;
-      continue;
-    }
-    std::string_view thread = field.name;
-    if (thread.ends_with(kWrite)) thread.remove_suffix(kWrite.size());
-    if (thread.size() < kUuidLength + 2 || !IsUuid(thread.substr(0, kUuidLength)) ||
-        thread[kUuidLength] != ':' ||
-        !std::ranges::all_of(thread.substr(kUuidLength + 1), IsDigit)) {
-      return false;
-    }
-    const auto count = ParsePlainNumber(field.value);
-    if (!count || *count < 1) return false;
-    lock.holders.push_back({.owner = field.name});
-  }
-  if (!has_mode) {
-    lock.queue_keys.push_back(RedissonKey("redisson_lock_queue", value.name().bytes));
-  }
-  return true;
 }
 
 // A sorted set of random tokens with the ends of their leases, and "__write__" for a writer.
@@ -94,7 +47,8 @@ bool ReadSymfony(const Value& value, engine::TimeMs now_unix_ms, LibraryLock& lo
       return false;
     }
     const auto end = static_cast<engine::TimeMs>(member.score);
-    if (end > now_unix_ms) lock.holders.push_back({.owner = token, .end_unix_ms = end});
+    if (end > now_unix_ms)
+      lock.holders.push_back({.owner = member.name, .element = token, .end_unix_ms = end});
   }
   return true;
 }
@@ -105,7 +59,8 @@ bool ReadRedisSemaphore(const Value& value, engine::TimeMs now_unix_ms, LibraryL
   for (const SortedSet::Member& member : std::get<SortedSet>(value.content).members()) {
     if (!IsUnixMs(member.score)) return false;
     const engine::TimeMs end = static_cast<engine::TimeMs>(member.score) + value.ttl_ms;
-    if (end > now_unix_ms) lock.holders.push_back({.owner = member.name, .end_unix_ms = end});
+    if (end <= now_unix_ms) continue;
+    lock.holders.push_back({.owner = member.name, .element = member.name, .end_unix_ms = end});
   }
   return true;
 }
@@ -119,38 +74,42 @@ bool ReadUniqueJobs(const Value& value, engine::TimeMs /*now_unix_ms*/, LibraryL
   for (const Hash::Field& field : std::get<Hash>(value.content).fields()) {
     const auto since = ParseUnixSeconds(field.value);
     if (!since) return false;
-    lock.holders.push_back({.owner = field.name, .since_unix_ms = since});
+    lock.holders.push_back({.owner = field.name, .element = field.name, .since_unix_ms = since});
   }
   const std::string digest(key.substr(0, key.size() - kLocked.size()));
-  lock.queue_keys = {digest + ":QUEUED", digest + ":PRIMED"};
+  // A job enters QUEUED at the left, leaves it at the right, and enters PRIMED at the left.
+  for (const char* list : {":PRIMED", ":QUEUED"}) {
+    lock.queues.push_back({.key = digest + list, .first = ListEnd::kRight});
+  }
+  lock.mark = "1";  // wakes a waiter at an unlock
   return true;
 }
 
-// A fair lock has a queue, and tells only its first waiter.
-LibraryRemains RedissonRemains(std::string_view key, const LibraryLock& lock,
-                               std::string_view first_waiter) {
-  // Only a read-write lock has no queue key.
-  const bool has_modes = lock.queue_keys.empty();
-  LibraryRemains remains = {.message = "0"};
-  remains.channel = RedissonKey(has_modes ? "redisson_rwlock" : "redisson_lock__channel", key);
-  if (!first_waiter.empty()) remains.channel.append(":").append(first_waiter);
-  return remains;
-}
-
-LibraryRemains NoRemains(std::string_view /*key*/, const LibraryLock& /*lock*/,
-                         std::string_view /*first_waiter*/) {
-  return {};
-}
-
-LibraryRemains UniqueJobsRemains(std::string_view key, const LibraryLock& lock,
-                                 std::string_view /*first_waiter*/) {
-  const std::string digest(key.substr(0, key.size() - kLocked.size()));
-  LibraryRemains remains = {.keys = lock.queue_keys};
-  remains.keys.insert(remains.keys.end(), {digest, digest + ":INFO"});
-  for (const char* digests : {"uniquejobs:digests", "uniquejobs:expiring_digests"}) {
-    remains.memberships.push_back({.key = digests, .member = digest});
+// The end of the last remaining lease is that of the value.
+void PlanSymfony(const Value& /*value*/, const LibraryLock& lock, std::string_view /*first_waiter*/,
+                 LibraryBreak& plan) {
+  for (const LibraryHolder& holder : lock.holders) {
+    if (holder.owner == plan.ended.front().owner) continue;
+    plan.end_unix_ms = std::max(plan.end_unix_ms.value_or(0), *holder.end_unix_ms);
   }
-  return remains;
+}
+
+void PlanRedisSemaphore(const Value& /*value*/, const LibraryLock& /*lock*/,
+                        std::string_view /*first_waiter*/, LibraryBreak& /*plan*/) {}
+
+void PlanUniqueJobs(const Value& value, const LibraryLock& lock, std::string_view /*first_waiter*/,
+                    LibraryBreak& plan) {
+  constexpr engine::DurationMs kMarkMs = 5000;
+  const std::string_view key = value.name().bytes;
+  const std::string digest(key.substr(0, key.size() - kLocked.size()));
+  plan.keys = {digest, digest + ":INFO"};
+  if (plan.is_whole) {
+    plan.keys.push_back(digest + ":PRIMED");
+    for (const char* digests : {"uniquejobs:digests", "uniquejobs:expiring_digests"}) {
+      plan.memberships.push_back({.key = digests, .member = digest});
+    }
+  }
+  plan.push = {.key = digest + ":QUEUED", .element = *lock.mark, .ttl_ms = kMarkMs};
 }
 
 struct Shape {
@@ -159,16 +118,18 @@ struct Shape {
   // Returns whether the value, which is of that type, has the shape. Fills in everything but the
   // library.
   bool (*read)(const Value& value, engine::TimeMs now_unix_ms, LibraryLock& lock);
-  LibraryRemains (*remains)(std::string_view key, const LibraryLock& lock,
-                            std::string_view first_waiter);
+  // Completes the plan, which has the ended holders.
+  void (*plan)(const Value& value, const LibraryLock& lock, std::string_view first_waiter,
+               LibraryBreak& plan);
 };
 
 // Of the shapes that a value has, the first one counts.
 constexpr auto kShapes = std::to_array<Shape>({
-    {"redisson", ValueType::kHash, ReadRedisson, RedissonRemains},
-    {"unique-jobs", ValueType::kHash, ReadUniqueJobs, UniqueJobsRemains},
-    {"symfony", ValueType::kSortedSet, ReadSymfony, NoRemains},
-    {"redis-semaphore", ValueType::kSortedSet, ReadRedisSemaphore, NoRemains},
+    {"redisson", ValueType::kHash, ReadRedissonLock, PlanRedissonLock},
+    {"redisson", ValueType::kSortedSet, ReadRedissonPermits, PlanRedissonPermits},
+    {"unique-jobs", ValueType::kHash, ReadUniqueJobs, PlanUniqueJobs},
+    {"symfony", ValueType::kSortedSet, ReadSymfony, PlanSymfony},
+    {"redis-semaphore", ValueType::kSortedSet, ReadRedisSemaphore, PlanRedisSemaphore},
 });
 
 }  // namespace
@@ -184,10 +145,18 @@ std::optional<LibraryLock> RecogniseLock(const Value& value, engine::TimeMs now_
   return std::nullopt;
 }
 
-LibraryRemains RemainsOf(std::string_view key, const LibraryLock& lock,
-                         std::string_view first_waiter) {
-  const auto* shape = std::ranges::find(kShapes, lock.library, &Shape::library);
-  return shape->remains(key, lock, first_waiter);
+LibraryBreak PlanBreak(const Value& value, const LibraryLock& lock,
+                       std::optional<std::string_view> owner, std::string_view first_waiter) {
+  LibraryBreak plan;
+  std::ranges::copy_if(
+      lock.holders, std::back_inserter(plan.ended),
+      [&](const LibraryHolder& holder) { return !owner || holder.owner == *owner; });
+  plan.is_whole = plan.ended.size() == lock.holders.size();
+  const auto* shape = std::ranges::find_if(kShapes, [&](const Shape& each) {
+    return each.library == lock.library && each.type == value.type();
+  });
+  shape->plan(value, lock, first_waiter, plan);
+  return plan;
 }
 
 }  // namespace fairlock::values

@@ -49,14 +49,23 @@ async function partitionOf(db, key, query) {
   }
 }
 
+// Most libraries store neither since when a lock is held nor since when owners wait for it.
+const isTold = (lock, elapsed) => !(lock.library && elapsed === 0);
+
+const waitOf = (lock, place) => (isTold(lock, place.waited_ms)
+  ? `, for ${duration(place.waited_ms + age())}` : "");
+
+const elapsed = (lock, ms) => (isTold(lock, ms) ? running(ms) : el("span.muted", "–"));
+
 function sentence(lock) {
   const { holders, waiters } = lock;
   const parts = [];
   if (lock.override === 0) parts.push("It is drained: there are no new grants.");
   else if (lock.override !== null) parts.push(`An override sets its limit to ${lock.override}.`);
   if (lock.library) {
-    parts.push(`${plural(lock.holder_count, "owner holds", "owners hold")} it, with ` +
-      `${lock.library}.`);
+    parts.push(lock.holder_count > 0
+      ? `${plural(lock.holder_count, "owner holds", "owners hold")} it, with ${lock.library}.`
+      : `Nobody holds it, with ${lock.library}.`);
   } else if (holders.length === 1) {
     const [only] = holders;
     parts.push(`${only.owner} has held it for ${duration(only.held_ms + age())}.`);
@@ -72,7 +81,7 @@ function sentence(lock) {
   else {
     const first = lock.line.find((place) => place.state === "waiting") || lock.line[0];
     parts.push(`${plural(waiters, "owner is waiting", "owners are waiting")}` +
-      (first ? `; the first, ${first.owner}, for ${duration(first.waited_ms + age())}.` : "."));
+      (first ? `; the first, ${first.owner}${waitOf(lock, first)}.` : "."));
   }
   return parts.join(" ");
 }
@@ -95,6 +104,7 @@ function whoIsNext(lock, ending) {
     return lock.holder_count > ending.length ? "Nobody is waiting."
       : "Nobody is waiting, so the lock becomes free.";
   }
+  if (lock.library) return `${next.owner} is told, and asks again.`;
   return isGrantedThen(lock, next, ending)
     ? `The next waiter, ${next.owner}, is granted it at once.`
     : `The next waiter is ${next.owner}, which is granted it when a slot is free.`;
@@ -128,8 +138,8 @@ async function endRooms(lock, body) {
 function whoLosesIt(lock, ending) {
   const lines = ending.length > kNamedInLines
     ? [`${plural(ending.length, "holder loses", "holders lose")} ${lock.key}:`]
-    : ending.map((one) => `${one.owner} loses ${lock.key}, which it has held for ` +
-        `${duration(one.held_ms + age())}.`);
+    : ending.map((one) => `${one.owner} loses ${lock.key}` + (isTold(lock, one.held_ms)
+        ? `, which it has held for ${duration(one.held_ms + age())}.` : "."));
   const others = lock.holder_count - lock.holders.length;
   return others > 0 && ending.length > 1
     ? [...lines, `${plural(others, "holder that is not shown keeps",
@@ -173,11 +183,11 @@ function cancelPlace(lock, place) {
 function holderColumns(lock) {
   return [
     { name: "Owner", isWide: true, line: 1, isBare: true, cell: (row) => el("strong", row.owner) },
-    { name: "Held for", isNumber: true, cell: (row) => running(row.held_ms) },
+    { name: "Held for", isNumber: true, cell: (row) => elapsed(lock, row.held_ms) },
     { name: "Lease left", isNumber: true, cell: (row) => left(row.ttl_ms,
       row.session !== null ? "with its session" : "no expiry") },
     { name: "Client", isWide: true, line: 3, isBare: true, cell: client },
-    { name: "Token", isNumber: true, cell: (row) => row.token },
+    { name: "Token", isNumber: true, cell: (row) => row.token || el("span.muted", "–") },
     { name: "Label", line: 1, isBare: true, isEmpty: (row) => !row.label, cell: labelOf },
     { name: "Meta", isWide: true, line: 3, isBare: true, isEmpty: (row) => !row.meta,
       cell: (row) => (row.meta ? el("code", row.meta)
@@ -192,13 +202,14 @@ function placeColumns(lock) {
   return [
     { name: "Position", isNumber: true, line: 1, isBare: true, cell: (row) => row.position },
     { name: "Owner", isWide: true, line: 1, isBare: true, cell: (row) => el("strong", row.owner) },
-    { name: "Waited", isNumber: true, cell: (row) => running(row.waited_ms) },
+    { name: "Waited", isNumber: true, cell: (row) => elapsed(lock, row.waited_ms) },
     { name: "Times out in", isNumber: true,
       cell: (row) => left(row.state === "waiting" ? row.wait_left_ms : row.keep_ms, "never") },
     { name: "State", line: 1, isBare: true, cell: (row) => el("span.tag", row.state) },
     { name: "Client", isWide: true, line: 3, isBare: true, cell: client },
-    { name: "Act", isUnseen: true, line: 1, cell: (row) => actButton("cancel", "Remove",
-      () => cancelPlace(lock, row), { "aria-label": `Remove ${row.owner}` }) },
+    { name: "Act", isUnseen: true, line: 1, cell: (row) => (lock.library ? null
+      : actButton("cancel", "Remove", () => cancelPlace(lock, row),
+        { "aria-label": `Remove ${row.owner}` })) },
   ];
 }
 
@@ -226,7 +237,8 @@ function holdersPanel(lock) {
     return panel("Holders", null, empty("Nobody holds it", "Its history is below."));
   }
   return panel("Holders", null,
-    table("Holders of this lock", holderColumns(lock), lock.holders, (row) => row.token),
+    table("Holders of this lock", holderColumns(lock), lock.holders,
+      (row) => (lock.library ? row.owner : row.token)),
     lock.holder_count > lock.holders.length ? el("p.muted.note",
       `The first ${lock.holders.length} holders; there are ` +
       `${count(lock.holder_count - lock.holders.length)} more.`) : null);

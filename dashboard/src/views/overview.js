@@ -63,17 +63,22 @@ async function load({ query }) {
   return { blocked, minutes: perMinute, parts };
 }
 
+// Most libraries do not store since when a lock is held.
+function isAgeKnown(row) {
+  return row.holders > 0 && !(row.library && row.oldest_hold_ms === 0);
+}
+
 const kColumns = [
   { name: "Lock", isWide: true, line: 1, isBare: true, cell: (row) => keyLink(row) },
   { name: "Waiting", isNumber: true, cell: (row) => count(row.waiters) },
-  { name: "Longest wait", isNumber: true,
-    cell: (row) => running(row.longest_wait_ms, { class: "strong" }) },
+  { name: "Longest wait", isNumber: true, isEmpty: (row) => row.library,
+    cell: (row) => (row.library ? "–" : running(row.longest_wait_ms, { class: "strong" })) },
   { name: "Held by", isWide: true, line: 3, cell: (row) => (row.holders === 0
-    ? el("span.muted", "nobody: reserved, cooling down or drained")
+    ? el("span.muted", row.library ? "nobody" : "nobody: reserved, cooling down or drained")
     : el("span", row.first_owner,
       row.holders > 1 ? el("span.muted", ` and ${count(row.holders - 1)} more`) : null)) },
-  { name: "Held for", isNumber: true, line: 3, isEmpty: (row) => !row.holders,
-    cell: (row) => (row.holders ? running(row.oldest_hold_ms) : "–") },
+  { name: "Held for", isNumber: true, line: 3, isEmpty: (row) => !isAgeKnown(row),
+    cell: (row) => (isAgeKnown(row) ? running(row.oldest_hold_ms) : "–") },
 ];
 
 function blockedPanel(blocked) {

@@ -224,7 +224,10 @@ constexpr auto kLocksFields = std::to_array<Field>({
     {"denied", [](const Source& s) { return std::to_string(s.locks.denied); }},
     {"released", [](const Source& s) { return std::to_string(s.locks.released); }},
     {"expired", [](const Source& s) { return std::to_string(s.locks.expired); }},
-    {"broken", [](const Source& s) { return std::to_string(s.locks.broken); }},
+    {"broken",
+     [](const Source& s) {
+       return std::to_string(s.locks.broken + s.server.statistics.broken_in_values);
+     }},
     {"timed_out", [](const Source& s) { return std::to_string(s.locks.timed_out); }},
     {"newest_token", [](const Source& s) { return std::to_string(s.locks.newest_token); }},
 });

@@ -14,4 +14,8 @@ namespace fairlock::command {
 bool BreaksLibraryLock(Invocation& call, const engine::KeyName& key,
                        std::optional<std::string_view> owner);
 
+// Wakes a program that waits with python-redis-lock for a lock that has been broken. The library
+// takes its locks with SET, so the engine has broken it.
+void SignalPythonWaiter(Invocation& call, const engine::KeyName& key);
+
 }  // namespace fairlock::command

@@ -1,52 +1,48 @@
 #include "server/command/handlers/library_lock_list.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "server/command/environment/unix_time.h"
+#include "server/command/handlers/library_lock_info.h"
+#include "server/command/handlers/library_waiters.h"
 #include "server/command/server_parts.h"
 
 namespace fairlock::command {
 
 namespace {
 
-// The waiters in the queues of a lock that the user may read.
-struct Waiters {
-  std::uint64_t count = 0;
-  bool has_owner = false;
-};
-
-Waiters CountWaiters(ServerParts& server, const access::User& user, const LibraryRow& row,
-                     std::string_view owner, engine::TimeMs now) {
-  Waiters waiters;
-  for (const std::string& key : row.lock.queue_keys) {
-    if (!user.MayUse(key, access::KeyUse::kRead)) continue;
-    const values::Value* value =
-        server.values.Find({.db = row.value->name().db, .bytes = key}, now);
-    const auto* queue = value == nullptr ? nullptr : std::get_if<values::List>(&value->content);
-    if (queue == nullptr) continue;
-    waiters.count += queue->size();
-    waiters.has_owner =
-        waiters.has_owner || std::ranges::find(queue->elements(), owner) != queue->elements().end();
-  }
-  return waiters;
+bool IsHolder(const values::LibraryLock& lock, std::string_view owner) {
+  return std::ranges::find(lock.holders, owner, &values::LibraryHolder::owner) !=
+         lock.holders.end();
 }
 
-bool IsHolder(const LibraryRow& row, std::string_view owner) {
-  return std::ranges::find(row.lock.holders, owner, &values::LibraryHolder::owner) !=
-         row.lock.holders.end();
+AskedKey AskedOf(const Invocation& call, const LibraryRow& row) {
+  return {call.server, *call.client.rights.user(), {.db = row.db, .bytes = row.key}, call.now};
+}
+
+// Whether the row of a free lock is that of a lock which exists after all.
+bool IsKnownElsewhere(Invocation& call, const LibraryRow& row) {
+  const engine::KeyName key = {.db = row.db, .bytes = row.key};
+  return call.server.values.Find(key, call.now) != nullptr ||
+         call.server.locks.engine().redis().Peek(key, call.now).exists;
 }
 
 // Neither the times for which waiters have waited nor labels are known. REQUIRES: the key matches.
 bool Passes(Invocation& call, LibraryRow& row, const engine::LockFilter& filter) {
-  const Waiters waiters = CountWaiters(call.server, *call.client.rights.user(), row,
-                                       filter.owner.value_or(""), call.now);
-  row.waiter_count = waiters.count;
-  if (filter.owner && !waiters.has_owner && !IsHolder(row, *filter.owner)) return false;
+  const auto waiters = WaitersOf(AskedOf(call, row), row.lock);
+  row.waiter_count = waiters.size();
+  if (row.lock.holders.empty() && (waiters.empty() || IsKnownElsewhere(call, row))) return false;
+  if (filter.owner && !IsHolder(row.lock, *filter.owner) &&
+      std::ranges::find(waiters, *filter.owner) == waiters.end()) {
+    return false;
+  }
   if (filter.wait_ms_min && (row.waiter_count == 0 || *filter.wait_ms_min > 0)) return false;
-  if (filter.hold_ms_min && row.oldest_hold_ms < *filter.hold_ms_min) return false;
-  return !filter.is_endless || !row.value->expires();
+  if (filter.hold_ms_min &&
+      (row.lock.holders.empty() || row.oldest_hold_ms < *filter.hold_ms_min)) {
+    return false;
+  }
+  return !filter.is_endless || (!row.lock.holders.empty() && !row.ttl_ms);
 }
 
 engine::DurationMs OldestHoldMs(const values::LibraryLock& lock, engine::TimeMs now_unix_ms) {
@@ -57,6 +53,35 @@ engine::DurationMs OldestHoldMs(const values::LibraryLock& lock, engine::TimeMs 
   return oldest_ms;
 }
 
+std::optional<engine::DurationMs> LongestMs(const values::Value& value,
+                                            const values::LibraryLock& lock, engine::TimeMs now,
+                                            engine::TimeMs now_unix_ms) {
+  engine::DurationMs longest_ms = 0;
+  for (const values::LibraryHolder& holder : lock.holders) {
+    const auto left_ms = LibraryLeaseLeft(value, holder, now, now_unix_ms);
+    if (!left_ms) return std::nullopt;
+    longest_ms = std::max(longest_ms, *left_ms);
+  }
+  return longest_ms;
+}
+
+// The row of the value; nullopt if it is no lock of a library. The queue of a fair lock stands for
+// the lock, because the lock may be free.
+std::optional<LibraryRow> RowOf(const values::Value& value, engine::TimeMs now,
+                                engine::TimeMs now_unix_ms) {
+  const engine::KeyName name = value.name();
+  if (auto lock = values::RecogniseLock(value, now_unix_ms)) {
+    LibraryRow row = {.db = name.db, .key = std::string(name.bytes)};
+    row.oldest_hold_ms = OldestHoldMs(*lock, now_unix_ms);
+    row.ttl_ms = LongestMs(value, *lock, now, now_unix_ms);
+    row.lock = *std::move(lock);
+    return row;
+  }
+  const std::vector<std::string> keys = values::LocksOfQueue(value);
+  if (keys.empty()) return std::nullopt;
+  return LibraryRow{.db = name.db, .key = keys.front(), .lock = values::FreeLockOf(keys.front())};
+}
+
 }  // namespace
 
 std::uint64_t WalkLibraryLocks(Invocation& call, std::uint64_t cursor, std::size_t count,
@@ -65,14 +90,12 @@ std::uint64_t WalkLibraryLocks(Invocation& call, std::uint64_t cursor, std::size
   if (filter.label && !filter.label->empty()) return 0;
   const engine::TimeMs now_unix_ms = call.server.unix_time.MsOf(call.now, call.now);
   const auto examine = [&](const values::Value& value) {
-    const engine::KeyName key = value.name();
-    if (value.deadline() < call.now || (filter.db && key.db != *filter.db)) return;
-    if (filter.glob != nullptr && !filter.glob->Matches(key.bytes, walk.compared())) return;
+    if (value.deadline() < call.now || (filter.db && value.name().db != *filter.db)) return;
     walk.Charge(value.size() * GlobWalk::kLookCost);
-    auto lock = values::RecogniseLock(value, now_unix_ms);
-    if (!lock || !call.client.rights.MayRead(key.bytes, walk.compared())) return;
-    const engine::DurationMs oldest_hold_ms = OldestHoldMs(*lock, now_unix_ms);
-    rows.push_back({.value = &value, .lock = *std::move(lock), .oldest_hold_ms = oldest_hold_ms});
+    auto row = RowOf(value, call.now, now_unix_ms);
+    if (!row) return;
+    if (filter.glob != nullptr && !filter.glob->Matches(row->key, walk.compared())) return;
+    if (call.client.rights.MayRead(row->key, walk.compared())) rows.push_back(*std::move(row));
   };
   cursor = call.server.values.store().Scan(cursor, count, [&](const values::Value& value) {
     walk.ChargeLook();
@@ -81,53 +104,24 @@ std::uint64_t WalkLibraryLocks(Invocation& call, std::uint64_t cursor, std::size
   });
   // Finding a queue may end an overdue one, so it must wait until the scan has ended.
   std::erase_if(rows, [&](LibraryRow& row) { return !Passes(call, row, filter); });
+  for (LibraryRow& row : rows) row.limit = LibraryLimit(AskedOf(call, row), row.lock);
   return cursor;
 }
 
-std::optional<LibraryLockInfo> InspectLibraryLock(ServerParts& server, const access::User& user,
-                                                  const engine::KeyName& key,
-                                                  std::size_t holders_max, engine::TimeMs now) {
-  static const engine::ClientIdentity kUnknown;
-  const values::Value* value = server.values.Find(key, now);
-  if (value == nullptr) return std::nullopt;
-  const engine::TimeMs now_unix_ms = server.unix_time.MsOf(now, now);
-  auto lock = values::RecogniseLock(*value, now_unix_ms);
-  if (!lock) return std::nullopt;
-  const LibraryRow row = {.value = value, .lock = *std::move(lock)};
-  LibraryLockInfo shown = {.library = row.lock.library};
-  engine::LockInfo& info = shown.info;
-  info.is_shared = row.lock.is_shared;
-  info.holder_count = row.lock.holders.size();
-  info.waiter_count = CountWaiters(server, user, row, {}, now).count;
-  for (const values::LibraryHolder& holder : row.lock.holders) {
-    if (info.holders.size() == holders_max) break;
-    engine::HolderInfo& one = info.holders.emplace_back();
-    one.owner = holder.owner;
-    one.held_ms =
-        std::max<engine::DurationMs>(now_unix_ms - holder.since_unix_ms.value_or(now_unix_ms), 0);
-    one.since = now - one.held_ms;
-    if (value->expires()) one.ttl_ms = value->deadline() - now;
-    if (holder.end_unix_ms) one.ttl_ms = *holder.end_unix_ms - now_unix_ms;
-    one.mode.is_shared = row.lock.is_shared;
-    one.client = &kUnknown;
-  }
-  return shown;
-}
-
-void WriteLibraryRow(protocol::ReplyWriter& reply, const LibraryRow& row, engine::TimeMs now) {
+void WriteLibraryRow(protocol::ReplyWriter& reply, const LibraryRow& row) {
   reply.ArrayHeader(11);
-  reply.Bulk(row.value->name().bytes);
+  reply.Bulk(row.key);
   reply.Integer(static_cast<std::int64_t>(row.lock.holders.size()));
   reply.Integer(static_cast<std::int64_t>(row.waiter_count));
   reply.Integer(0);
   reply.Integer(row.oldest_hold_ms);
   reply.Bulk("");
-  reply.Integer(1);
-  reply.Bulk(row.lock.holders.front().owner);
-  reply.Integer(row.value->name().db);
+  reply.Integer(row.limit);
+  reply.Bulk(row.lock.holders.empty() ? "" : row.lock.holders.front().owner);
+  reply.Integer(row.db);
   reply.Bulk(row.lock.library);
-  if (row.value->expires()) {
-    reply.Integer(std::max<engine::DurationMs>(row.value->deadline() - now, 0));
+  if (!row.lock.holders.empty() && row.ttl_ms) {
+    reply.Integer(*row.ttl_ms);
   } else {
     reply.Null();
   }

@@ -8,6 +8,7 @@
 
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/library_lock_break.h"
+#include "server/command/handlers/library_lock_info.h"
 #include "server/command/handlers/library_lock_list.h"
 #include "server/command/handlers/shared_replies.h"
 #include "server/command/handlers/value_keys.h"
@@ -29,12 +30,20 @@ constexpr std::int64_t kScanCountMax = 100'000;
 // Examining that many takes 0.1 to 0.2 ms, during which all other clients wait.
 constexpr std::size_t kLocksOfAPageMax = 250;
 
+AskedKey AskedBy(const Invocation& call, const engine::KeyName& key) {
+  return {call.server, *call.client.rights.user(), key, call.now};
+}
+
 void Locked(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   const engine::KeyName key = arguments.Key(call.key);
   const bool has_owner = arguments.has_more();
   const std::string_view owner = has_owner ? arguments.Owner("owner") : std::string_view();
   if (!arguments.Finish(call.reply)) return;
+  if (const auto count = CountLibraryHolders(AskedBy(call, key),
+                                             has_owner ? std::optional(owner) : std::nullopt)) {
+    return call.reply.Integer(static_cast<std::int64_t>(*count));
+  }
   engine::LockEngine& engine = call.server.locks.engine();
   if (has_owner) {
     call.reply.Integer(engine.IsHeldBy(key, owner, call.server.locks.StepAt(call.now)) ? 1 : 0);
@@ -48,9 +57,9 @@ void LockInfo(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   const engine::KeyName key = arguments.Key(call.key);
   if (!arguments.Finish(call.reply)) return;
-  if (const auto lock = InspectLibraryLock(call.server, *call.client.rights.user(), key,
-                                           kHoldersShownMax, call.now)) {
-    return WriteLockInfo(call.reply, call.server.unix_time, lock->info, call.now, lock->library);
+  if (const auto found = InspectLibraryLock(AskedBy(call, key), kHoldersShownMax)) {
+    return WriteLockInfo(call.reply, call.server.unix_time, found->info, call.now,
+                         found->lock.library);
   }
   const engine::LockInfo info =
       call.server.locks.engine().Inspect(key, kHoldersShownMax, call.server.locks.StepAt(call.now));
@@ -73,9 +82,13 @@ void Queue(Invocation& call) {
     }
   }
   if (!arguments.Finish(call.reply)) return;
-  const std::vector<engine::PlaceInfo> places = call.server.locks.engine().Queue(
-      key, static_cast<std::uint64_t>(start), static_cast<std::uint64_t>(count),
-      call.server.locks.StepAt(call.now));
+  const auto first = static_cast<std::uint64_t>(start);
+  const auto shown = static_cast<std::uint64_t>(count);
+  const auto of_library = LibraryQueueOf(AskedBy(call, key), first, shown);
+  const std::vector<engine::PlaceInfo> places =
+      of_library
+          ? *of_library
+          : call.server.locks.engine().Queue(key, first, shown, call.server.locks.StepAt(call.now));
   call.reply.ArrayHeader(places.size());
   for (const engine::PlaceInfo& place : places) {
     WritePlace(call.reply, call.server.unix_time, place, call.now);
@@ -87,8 +100,10 @@ void Position(Invocation& call) {
   const engine::KeyName key = arguments.Key(call.key);
   const std::string_view owner = arguments.Owner("owner");
   if (!arguments.Finish(call.reply)) return;
-  const auto position =
-      call.server.locks.engine().Position(key, owner, call.server.locks.StepAt(call.now));
+  const auto of_library = LibraryPositionOf(AskedBy(call, key), owner);
+  const auto position = of_library ? of_library->position
+                                   : call.server.locks.engine().Position(
+                                         key, owner, call.server.locks.StepAt(call.now));
   if (position) {
     call.reply.Integer(static_cast<std::int64_t>(*position));
   } else {
@@ -186,6 +201,7 @@ void ListLocks(Invocation& call) {
   if ((cursor & kValuesCursorBit) == 0) {
     cursor = call.server.locks.engine().Scan(
         cursor, query.count, query.filter, call.now, [&](const engine::LockSummary& lock) {
+          if (values::IsBesideLock(lock.key.bytes, lock.first_owner)) return;
           if (call.client.rights.MayRead(lock.key.bytes, walk.compared())) found.push_back(lock);
         });
     if (cursor == 0 && !call.server.values.store().empty()) cursor = kValuesCursorBit;
@@ -199,7 +215,7 @@ void ListLocks(Invocation& call) {
   call.reply.Bulk(std::to_string(cursor));
   call.reply.ArrayHeader(found.size() + of_libraries.size());
   for (const engine::LockSummary& lock : found) WriteSummary(call.reply, lock);
-  for (const LibraryRow& row : of_libraries) WriteLibraryRow(call.reply, row, call.now);
+  for (const LibraryRow& row : of_libraries) WriteLibraryRow(call.reply, row);
 }
 
 // Describes the client in the format of CLIENT LIST.
@@ -227,14 +243,17 @@ void Break(Invocation& call) {
       arguments.FailUnknownOption("REASON");
     }
   }
-  if (!arguments.Finish(call.reply) || BreaksLibraryLock(call, key, owner)) return;
+  if (!arguments.Finish(call.reply)) return;
   engine::LockEngine& engine = call.server.locks.engine();
   // Expires overdue holds first, so that they do not count as ended by force.
   engine.CountHolders(key, call.server.locks.StepAt(call.now));
   record::History* history = call.server.recorder.history();
   if (history != nullptr) history->BeginForce(Describe(call.client.profile), reason);
-  call.reply.Integer(
-      static_cast<std::int64_t>(engine.Break(key, owner, call.server.locks.StepAt(call.now))));
+  if (!BreaksLibraryLock(call, key, owner)) {
+    const std::uint64_t ended = engine.Break(key, owner, call.server.locks.StepAt(call.now));
+    if (ended > 0) SignalPythonWaiter(call, key);
+    call.reply.Integer(static_cast<std::int64_t>(ended));
+  }
   if (history != nullptr) history->EndForce();
 }
 
@@ -261,8 +280,7 @@ constexpr std::array<CommandSpec, 6> kLookCommands = {{
      "O(COUNT) per call; at most 250 locks are examined"},
     {"BREAK", Break, -2, kWrite | kAdmin | kDangerous | kUnowned, kFirstKey, "lock",
      "key [owner] [REASON text]",
-     "Forcibly ends the owner's hold, or all holds; replies with the number of holds ended, and "
-     "with 1 for the lock of a library",
+     "Forcibly ends the owner's hold, or all holds; replies with the number of holds ended",
      "O(holders)"},
 }};
 

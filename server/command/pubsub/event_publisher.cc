@@ -84,7 +84,7 @@ void EventPublisher::NoticeLastSubscriberGone(std::string_view name, ChannelKind
 }
 
 void EventPublisher::Take(const engine::Event& event) {
-  if (listeners_[kLock] > 0 && event.kind != engine::EventKind::kVacated) PublishLockEvent(event);
+  if (event.kind != engine::EventKind::kVacated) PublishLockEvent(event);
   if (listeners_[kKeySpace] == 0 && listeners_[kKeyEvent] == 0) return;
   const KeyEvent key_event = KeyEventOf(event);
   if ((key_events_ & key_event.classes) != 0) {
@@ -99,6 +99,7 @@ void EventPublisher::PublishValueEvent(const engine::KeyName& key, std::string_v
 }
 
 void EventPublisher::PublishLockEvent(const engine::Event& event) {
+  if (listeners_[kLock] == 0) return;
   const std::string& channel = NameChannel(kLock, event.key.db, event.key.bytes);
   if (!HasListener(channel)) return;
   message_.clear();

@@ -26,6 +26,8 @@ class EventPublisher final : public engine::EventSink, public ChannelObserver {
   EventPublisher(Locks& locks, Channels& channels, HeldMessages& messages, const Clock& clock);
 
   void Take(const engine::Event& event) override;
+  // Publishes an event on the channel of the lock only.
+  void PublishLockEvent(const engine::Event& event);
   // Publishes an event of a small value, if its class is selected.
   void PublishValueEvent(const engine::KeyName& key, std::string_view word,
                          KeyEventClasses classes);
@@ -46,7 +48,6 @@ class EventPublisher final : public engine::EventSink, public ChannelObserver {
   // Builds the name from the family, the database and `rest`. The result is valid until the next
   // call.
   const std::string& NameChannel(Family family, std::uint8_t db, std::string_view rest);
-  void PublishLockEvent(const engine::Event& event);
   bool HasListener(const std::string& channel) {
     return channels_.MayHaveListener(channel, messages_.bytes());
   }

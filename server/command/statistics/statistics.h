@@ -53,6 +53,8 @@ struct Statistics {
   CommandStatistics commands;
   ServerCounters counters;
   ServerGauges gauges;
+  // Holds of libraries' locks that BREAK has ended, which the engine does not count. Never reset.
+  std::uint64_t broken_in_values = 0;
 };
 
 }  // namespace fairlock::command

@@ -352,14 +352,23 @@ std::optional<DurationMs> RedisView::TimeLeft(const LockEntry& lock, TimeMs now)
 
 KeyLook RedisView::Look(const KeyName& key, Step step) {
   const LockEntry* lock = expiry_.FindCurrent(state_.table.HashOf(key), key, step);
+  return lock == nullptr ? KeyLook() : LookAt(*lock, step.now);
+}
+
+KeyLook RedisView::Peek(const KeyName& key, TimeMs now) const {
+  const LockEntry* lock = state_.table.Find(state_.table.HashOf(key), key);
+  return lock == nullptr ? KeyLook() : LookAt(*lock, now);
+}
+
+KeyLook RedisView::LookAt(const LockEntry& lock, TimeMs now) {
   KeyLook look;
-  if (lock == nullptr || !Exists(*lock)) return look;
+  if (!Exists(lock)) return look;
   look.exists = true;
-  look.ttl_ms = TimeLeft(*lock, step.now);
-  const Hold* hold = lock->oldest_hold();
+  look.ttl_ms = TimeLeft(lock, now);
+  const Hold* hold = lock.oldest_hold();
   if (hold == nullptr) return look;
   look.is_held = true;
-  look.is_semaphore = IsSemaphore(*lock);
+  look.is_semaphore = IsSemaphore(lock);
   look.is_redis_way = hold->is_redis_way();
   look.owner = OwnerOf(*hold);
   return look;

@@ -68,6 +68,8 @@ class RedisView {
   void Flush(std::optional<std::uint8_t> db, const Attachment& from, Step step);
   // Views are valid until the next change.
   KeyLook Look(const KeyName& key, Step step);
+  // As Look, but does not end what is due, so all views stay valid.
+  KeyLook Peek(const KeyName& key, TimeMs now) const;
   // Whether a Redis command may end or change the holds of the key; if not, emits kRefused.
   bool MayChange(const KeyName& key, const Attachment& from, Step step);
   // Visits the keys that exist. The cursor works as in LockEngine::Scan. Pauses early if the budget
@@ -93,6 +95,7 @@ class RedisView {
   // Ends the hold with that token, if it still exists, and reports it as expired.
   void ExpireNow(const KeyName& key, Token token, Step step);
   void FlushLock(std::uint64_t hash, LockEntry& lock, const Attachment& from, Step step);
+  static KeyLook LookAt(const LockEntry& lock, TimeMs now);
   static bool Exists(const LockEntry& lock);
   static bool IsSemaphore(const LockEntry& lock);
   // REQUIRES: the lock is held.

@@ -84,6 +84,20 @@ TEST_F(ValuePlacesTest, AreWrittenDownOnceTheyCount) {
   engine_.set_change_log(nullptr);
 }
 
+TEST_F(ValuePlacesTest, PeekSeesALockAsLookDoesButEndsNothing) {
+  locks_.Write({.key = {0, "number"}, .value = "7", .end = WrittenEnd::kAfter, .lease_ms = 10},
+               from_, {now_, effects_});
+  const KeyLook look = locks_.Peek({0, "number"}, now_);
+  EXPECT_TRUE(look.exists && look.is_held && look.is_redis_way);
+  EXPECT_EQ(look.owner, "7");
+  EXPECT_EQ(look.ttl_ms, 10);
+  EXPECT_FALSE(locks_.Peek({1, "number"}, now_).exists);
+  now_ += 100;
+  EXPECT_TRUE(locks_.Peek({0, "number"}, now_).exists);
+  EXPECT_FALSE(locks_.Look({0, "number"}, {now_, effects_}).exists);
+  EXPECT_FALSE(locks_.Peek({0, "number"}, now_).exists);
+}
+
 TEST(ValuePlaces, LeaveHalfOfThePlacesToThoseWhoWait) {
   EngineOptions options{.places_max = 8};
   options.keep_rules.Set({{"*", 1000}});
