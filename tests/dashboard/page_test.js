@@ -104,6 +104,32 @@ test("a lock is broken through the page, and a waiting redis-cli gets it", () =>
     await page.locator("tbody tr", { hasText: "“it hangs”" }).waitFor();
   }));
 
+test("a library's lock is shown and broken as the library's", () => withPage("", async (page) => {
+  const threads = [1, 2].map((n) => `b983c153-7421-469a-addb-44fb92259a1b:${n}`);
+  await server.cli("HSET", "fair", threads[0], "1");
+  await server.cli("RPUSH", "redisson_lock_queue:{fair}", threads[1]);
+  await page.evaluate(() => { location.hash = "#/lock/0/fair"; });
+  await page.getByText("1 owner holds it, with redisson. 1 owner is waiting; the first, " +
+    `${threads[1]}.`).waitFor();
+  const place = page.locator("section", { hasText: "Queue" }).locator("tbody tr");
+  assert.equal(await place.getByRole("button").count(), 0, "nothing removes such a waiter");
+  assert.match(await place.innerText(), /–\s/);
+  await page.getByRole("button", { name: "Break this lock" }).click();
+  const dialog = page.getByRole("dialog");
+  const said = await dialog.innerText();
+  assert.match(said, new RegExp(`${threads[0]} loses fair\\.`));
+  assert.match(said, new RegExp(`${threads[1]} is told, and asks again`));
+  await dialog.getByLabel("Reason").fill("it hangs");
+  await dialog.getByRole("button", { name: "Break lock" }).click();
+  await page.getByText("Nobody holds it, with redisson. 1 owner is waiting").waitFor();
+  await page.locator("tbody tr", { hasText: "“it hangs”" }).waitFor();
+  await page.evaluate(() => { location.hash = "#/overview"; });
+  const row = page.locator("tbody tr", { hasText: "fair" });
+  await row.waitFor();
+  assert.match(await row.innerText(), /fair\s+1\s+–\s+nobody\s+–/);
+  await server.cli("DEL", "redisson_lock_queue:{fair}");
+}));
+
 test("who has come meanwhile is not broken", () => withPage("", async (page) => {
   await server.cli("LOCK", "swift:1", "hanging", "EX", "600");
   await page.evaluate(() => { location.hash = "#/lock/0/swift:1"; });
