@@ -51,6 +51,18 @@ export function mergedMinutes(all) {
   return Object.fromEntries(names.map((name) => [name, sums.map((row) => row[name])]));
 }
 
+// Merges the locks with waiters, longest wait first: [{partition, answer, at}], where `at` is the
+// time at which the answer arrived. Its waits go on until `now`, when the last one has arrived.
+export function mergedWaits(all, now, countMax) {
+  const rows = all.flatMap(({ partition, answer, at }) => answer.locks.map((row) => ({
+    ...row,
+    longest_wait_ms: row.longest_wait_ms + now - at,
+    oldest_hold_ms: row.oldest_hold_ms === null ? null : row.oldest_hold_ms + now - at,
+    ...(partition === undefined ? {} : { partition }),
+  })));
+  return rows.sort((a, b) => b.longest_wait_ms - a.longest_wait_ms).slice(0, countMax);
+}
+
 // Merges pages of `history` by time: [{partition, history}] becomes {events, next_until}. Pages end
 // at different times, so only events are shown that are newer than the end of every page; the next
 // page begins there.

@@ -24,19 +24,27 @@ export const isSpread = (query) => partitionCount() > 0 && chosenPartition(query
 export const rowsIn = (partition, rows) =>
   (partition === undefined ? rows : rows.map((row) => ({ ...row, partition })));
 
-// The credentials that a leader has refused. It is not asked again with them, because servers count
-// failed log-ins.
+// The credentials that a leader has refused. Servers count failed log-ins, so for kRefusedMs it is
+// not asked again with them; after that, it may know the user, or another node may lead.
+const kRefusedMs = 60000;
 const refused = new Map();
 
 async function attempt(partition, ask) {
   const before = refused.get(partition);
-  if (before && before.access === currentAccess()) return { partition, error: before.error };
+  if (before && before.access === currentAccess()) {
+    if (Date.now() < before.until) return { partition, error: before.error };
+    before.until = Date.now() + kRefusedMs;  // only this request finds out
+  }
   try {
-    return { partition, answer: await ask(partition) };
+    const answer = await ask(partition);
+    refused.delete(partition);
+    return { partition, answer, at: Date.now() };
   } catch (error) {
     const isOfLeader = error instanceof Refusal && error.status !== 0 && error.status !== 401;
     if (partition === undefined || !isOfLeader) throw error;
-    if (error.code === "NOAUTH") refused.set(partition, { access: currentAccess(), error });
+    if (error.code === "NOAUTH") {
+      refused.set(partition, { access: currentAccess(), error, until: Date.now() + kRefusedMs });
+    }
     return { partition, error };
   }
 }
@@ -52,10 +60,11 @@ async function askThem(partitions, ask) {
   return { answers: all.filter(({ error }) => !error), failed };
 }
 
-// Asks the leaders of the partitions that the page's address names. Returns [{partition, answer}];
-// `state.missing` then says which leaders did not answer, and why.
+// Asks the leaders of the partitions that the page's address names. Returns
+// [{partition, answer, at}], where `at` is the time at which the answer arrived; `state.missing`
+// then says which leaders did not answer, and why.
 export async function askEach(query, ask) {
-  if (!partitionCount()) return [{ partition: undefined, answer: await ask(undefined) }];
+  if (!partitionCount()) return [await attempt(undefined, ask)];
   const chosen = chosenPartition(query);
   if (chosen !== undefined) return (await askThem([chosen], ask)).answers;
   const { answers, failed } = await askThem(allPartitions(), ask);

@@ -4,13 +4,26 @@ import fs from "node:fs";
 import { test } from "node:test";
 
 const source = fs.readFileSync(new URL("../../dashboard/src/merge.js", import.meta.url), "utf8");
-const { mergedHistory, mergedMinutes, mergedStatistics } =
+const { mergedHistory, mergedMinutes, mergedStatistics, mergedWaits } =
   await import(`data:text/javascript,${encodeURIComponent(source)}`);
 
 const pageOf = (partition, times, end) => ({ partition, history: {
   events: times.map((at) => ({ at })), next_before: end === null ? null : 7, next_until: end } });
 
 const timesOf = ({ events }) => events.map(({ at }) => at);
+
+const waitsOf = (partition, waits, at) => ({ partition, at, answer: {
+  locks: waits.map((wait) => ({ key: `${partition}:${wait}`, longest_wait_ms: wait,
+    oldest_hold_ms: wait === 5 ? null : 7 })) } });
+
+test("waits go on until the last answer has arrived, and the longest are first", () => {
+  const merged = mergedWaits([waitsOf(0, [50, 5], 1000), waitsOf(1, [70], 1030)], 1030, 10);
+  assert.deepEqual(merged.map((row) => [row.key, row.longest_wait_ms, row.oldest_hold_ms]),
+    [["0:50", 80, 37], ["1:70", 70, 7], ["0:5", 35, null]]);
+  assert.deepEqual(merged.map(({ partition }) => partition), [0, 1, 0]);
+  assert.deepEqual(mergedWaits([waitsOf(undefined, [1, 2, 3], 9)], 9, 2).map((row) =>
+    [row.longest_wait_ms, "partition" in row]), [[3, false], [2, false]]);
+});
 
 test("a page of events ends where the first of the partitions' pages ends", () => {
   const merged = mergedHistory([pageOf(0, [90, 80, 30], 20), pageOf(1, [95, 85], 70)], 100);

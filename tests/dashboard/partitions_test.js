@@ -1,6 +1,8 @@
 // The dashboard of a fleet of three partitions: each node shows and changes all of them.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
 import { after, before, test } from "node:test";
 import { checkBothWidths } from "./axe.js";
 import { column, goTo, launch, settle, usePage } from "./browser.js";
@@ -18,16 +20,29 @@ const clients = [];
 const clusterOf = async ({ origin }) =>
   (await (await fetch(`${origin}/api/v1/cluster`)).json()).cluster;
 
+// Leaders change only when a test wants that: m0 leads all partitions, and m1 none.
 const nodeOptions = (partition, machine) =>
-  ["--cluster-partition", partition, "--cluster-machine", machine];
+  ["--cluster-partition", partition, "--cluster-machine", machine, "--cluster-balance", "0"];
+
+// Everyone may do everything, and these users can log in.
+const writeUsers = (node, ...names) => fs.writeFileSync(path.join(node.folder, "users"),
+  ["default nopass", ...names.map((name) => `${name} >secret`)].map((user) =>
+    `user ${user} on ~* &* +@all owner:*\n`).join(""));
+
+async function startLeader(partition) {
+  const node = await Server.prepareNode(etcd, `lock${partition}`, ...nodeOptions(partition, "m0"));
+  node.options.push("--acl-file", path.join(node.folder, "users"));
+  writeUsers(node, ...(partition === 2 ? [] : ["viewer"]));
+  await node.run();
+  return node;
+}
 
 before(async () => {
   browser = await launch();
   etcd = await Etcd.start();
   execFileSync(process.env.FAIRLOCKD,
     ["--cluster-etcd", etcd.endpoint, "--create-fleet", String(kPartitions.length)]);
-  leaders = await Promise.all(kPartitions.map((partition) =>
-    Server.startNode(etcd, `lock${partition}`, ...nodeOptions(partition, "m0"))));
+  leaders = await Promise.all(kPartitions.map(startLeader));
   standby = await Server.prepareNode(etcd, "lock3", ...nodeOptions(0, "m1"));
   standby.launch();
   await until("each node knows all leaders, and the standby follows", async () => {
@@ -94,9 +109,10 @@ test("each node's overview adds up the partitions and compares them", async () =
         ["0", `lock0 at 127.0.0.1:${leaders[0].port}`, "answers", "1", "1", "1"],
         ["1", `lock1 at 127.0.0.1:${leaders[1].port}`, "answers", "1", "0", "none"],
         ["2", `lock2 at 127.0.0.1:${leaders[2].port}`, "answers", "1", "1", "none"]]);
+      // The leaders measure waits that are about equal at different times, so either can be first.
       const waits = await rowsOf(page, "Locks with waiters, longest wait first");
-      assert.deepEqual(waits.map((row) => [row.Lock, row.Partition]),
-        [[keys[0], "0"], [keys[2], "2"]]);
+      assert.deepEqual(waits.map((row) => [row.Lock, row.Partition]).sort(),
+        [[keys[0], "0"], [keys[2], "2"]].sort());
       await page.locator("canvas").first().waitFor();
       await choose(page, "2");
       await until("one partition is shown", async () => (await figuresOf(page)).Held === "1");
@@ -238,6 +254,28 @@ test("clients are closed, and limits are set and ended, where they are", async (
     await page.getByRole("button", { name: "End override" }).click();
     await page.getByText("The override of drained:* has ended.").waitFor();
     for (const leader of leaders) assert.equal(await leader.cli("LIMIT", "LIST"), "");
+  });
+});
+
+test("a leader that refuses the user is asked again after a minute", async () => {
+  await lockInEach("refused", "holder");
+  await usePage(browser, leaders[0], "#/settings", async (page) => {
+    await page.clock.install();
+    await page.evaluate((access) => sessionStorage.setItem("fairlock-access", access),
+      `Basic ${btoa("viewer:secret")}`);
+    await goTo(page, "#/locks?match=refused:*");
+    await page.getByRole("alert").getByText("Partition 2 is missing: ").waitFor();
+    const refusals = async () => /acl_access_denied_auth:(\d+)/
+      .exec(await leaders[2].cli("INFO", "stats"))[1];
+    const before = await refusals();
+    writeUsers(leaders[2], "viewer");
+    assert.equal(await leaders[2].cli("ACL", "LOAD"), "OK");
+    await page.clock.runFor(30_000);
+    await page.getByRole("alert").getByText("Partition 2 is missing: ").waitFor();
+    assert.equal(await refusals(), before);
+    await page.clock.runFor(31_000);
+    await until("all are shown", async () => (await column(page, "Lock")).length === 3);
+    assert.equal(await page.locator("[role=alert]").count(), 0);
   });
 });
 

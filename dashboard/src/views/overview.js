@@ -4,8 +4,8 @@ import { get } from "../api.js";
 import { changeQuery, linkTo, state, withRates } from "../state.js";
 import { button, empty, figure, heading, keyLink, panel, partitionChoice, partitionColumns,
   placeholder, running } from "../parts.js";
-import { mergedMinutes } from "../merge.js";
-import { askEach, partitionCount, rowsIn } from "../partitions.js";
+import { mergedMinutes, mergedWaits } from "../merge.js";
+import { askEach, partitionCount } from "../partitions.js";
 import { partitionsPanel } from "../partitions_panel.js";
 import { table } from "../table.js";
 import { bytes, count, duration, plural, rate } from "../format.js";
@@ -35,8 +35,7 @@ async function loadMinutes(range, query) {
 async function loadBlocked(query) {
   const answers = await askEach(query, (partition) =>
     get("locks", { waiting: "0", sort: "wait", count: kRows }, partition));
-  const rows = answers.flatMap(({ partition, answer }) => rowsIn(partition, answer.locks));
-  return { locks: rows.sort((a, b) => b.longest_wait_ms - a.longest_wait_ms).slice(0, kRows),
+  return { locks: mergedWaits(answers, Date.now(), kRows),
     found: answers.reduce((sum, { answer }) => sum + answer.found, 0) };
 }
 
