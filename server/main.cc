@@ -18,6 +18,7 @@
 #include "server/process/password_tool.h"
 #include "server/process/version.h"
 #include "server/server.h"
+#include "server/services/cluster_settings.h"
 #include "server/services/cluster_tools.h"
 #include "server/services/data_tools.h"
 #include "server/services/tls_service.h"
@@ -111,7 +112,8 @@ int main(int argc, char** argv) {
       std::cout << fairlock::server::ConfigFileText(line.config);
       return EXIT_SUCCESS;
     case Action::kCheckConfig:
-      for (const auto check : {fairlock::server::CheckUsers, fairlock::server::CheckTls}) {
+      for (const auto check : {fairlock::server::CheckUsers, fairlock::server::CheckTls,
+                               fairlock::server::CheckCluster}) {
         if (const std::string wrong = check(line.config); !wrong.empty()) {
           Fail(wrong);
           return kWrongOptions;

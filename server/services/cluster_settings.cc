@@ -152,4 +152,8 @@ ClusterSettings ReadClusterSettings(const Config& config) {
   return settings;
 }
 
+std::string CheckCluster(const Config& config) {
+  return config.cluster_etcd.empty() ? "" : ReadClusterSettings(config).error;
+}
+
 }  // namespace fairlock::server

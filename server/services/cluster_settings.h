@@ -40,4 +40,7 @@ void RememberBeat(std::uint32_t partition, const storage::replicated::Beat& beat
 // Reads the password file, and the name of the machine.
 ClusterSettings ReadClusterSettings(const Config& config);
 
+// Returns what is wrong with the options of a node; empty: nothing, or this is a single server.
+std::string CheckCluster(const Config& config);
+
 }  // namespace fairlock::server

@@ -118,6 +118,10 @@ bool CopyFleet(const Config& config, const std::string& partitions, const Copied
     std::cerr << "fairlockd: the partitions had different overrides for "
               << command::Quoted(pattern) << "; the new ones have the one that was set last\n";
   }
+  for (const std::string& pattern : copy->partial_limits) {
+    std::cerr << "fairlockd: not every partition had an override for " << command::Quoted(pattern)
+              << "; all new ones have it\n";
+  }
   std::cout << "the fleet " << config.cluster_name << " has " << CountOf(fleet.partitions)
             << " with the locks of " << copied.fleet << " (" << CountOf(copy->source_partitions)
             << "): " << copy->counts.holds << " holds, " << copy->counts.places

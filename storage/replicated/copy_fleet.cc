@@ -295,7 +295,8 @@ Result<FleetCopy> CopyFleet(const CopyFleetOptions& options) {
   if (!status.ok()) return status;
   return FleetCopy{.source_partitions = source.partitions(),
                    .counts = repartition.counts(),
-                   .mixed_limits = repartition.mixed_limits()};
+                   .mixed_limits = repartition.mixed_limits(),
+                   .partial_limits = repartition.partial_limits()};
 }
 
 }  // namespace fairlock::storage::replicated

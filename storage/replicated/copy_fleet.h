@@ -27,7 +27,8 @@ struct CopyFleetOptions {
 struct FleetCopy {
   std::uint32_t source_partitions = 0;
   RepartitionCounts counts;
-  std::vector<std::string> mixed_limits;  // see Repartition
+  std::vector<std::string> mixed_limits;    // see Repartition
+  std::vector<std::string> partial_limits;  // likewise
 };
 
 // Refused if the source does not exist, if a node of it runs, or if there is a fleet of the new

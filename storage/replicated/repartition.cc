@@ -52,6 +52,7 @@ Status Repartition::CheckMlock(const rows::Claim& claim) const {
 }
 
 Status Repartition::Add(const RowTable& rows) {
+  if (!rows.rows().empty()) ++sources_;
   for (const auto& [name, value] : rows.rows()) {
     Status status = AddRow(name, value);
     if (!status.ok()) return status;
@@ -120,6 +121,7 @@ void Repartition::AddLimit(const RowTable::Name& name, const std::string& value)
     ++counts_.limits;
     return;
   }
+  added.sources += at->second.sources;
   LimitRow other;
   static_cast<void>(DecodeRow(at->second.key, at->second.value, other));
   if (TermsOf(row) != TermsOf(other)) {
@@ -128,7 +130,18 @@ void Repartition::AddLimit(const RowTable::Name& name, const std::string& value)
       mixed_limits_.push_back(pattern);
     }
   }
+  at->second.sources = added.sources;
   if (row.set_at_unix_ms > other.set_at_unix_ms) at->second = std::move(added);
+}
+
+std::vector<std::string> Repartition::partial_limits() const {
+  std::vector<std::string> patterns;
+  for (const auto& [key, limit] : limits_) {
+    LimitRow row;
+    static_cast<void>(DecodeRow(limit.key, limit.value, row));
+    if (limit.sources < sources_) patterns.emplace_back(row.id.pattern);
+  }
+  return patterns;
 }
 
 void Repartition::AddMeta(const MetaRow& row) {

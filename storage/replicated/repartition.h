@@ -53,6 +53,8 @@ class Repartition {
   const RepartitionCounts& counts() const { return counts_; }
   // The patterns of which partitions had different overrides.
   const std::vector<std::string>& mixed_limits() const { return mixed_limits_; }
+  // The patterns whose override some partitions had, and others with a log did not.
+  std::vector<std::string> partial_limits() const;
 
  private:
   struct PlaceRow {
@@ -65,6 +67,7 @@ class Repartition {
     std::string value;
     std::uint64_t age = 0;
     std::uint64_t set_at_unix_ms = 0;
+    std::uint32_t sources = 1;  // how many partitions had an override of the pattern
   };
 
   std::uint32_t PartitionOf(std::string_view key) const;
@@ -77,6 +80,7 @@ class Repartition {
   std::vector<RowTable> tables_;
   std::vector<PlaceRow> places_;
   std::map<std::string, LimitOfPartition> limits_;  // by the key of the row
+  std::uint32_t sources_ = 0;                       // the partitions that have a log
   std::uint64_t token_ceiling_ = 0;                 // 0: no partition has a log
   std::uint64_t run_flags_all_ = ~std::uint64_t{0};
   std::uint64_t run_flags_any_ = 0;

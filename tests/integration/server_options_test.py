@@ -36,6 +36,20 @@ class Options(unittest.TestCase):
         self.assertEqual(ended.stderr, f"fairlockd: {path}:3: max_clients must be a "
                                        "number from 1 to 1000000, got 'lots'\n")
 
+    def test_options_of_a_node_are_checked_as_at_its_start(self):
+        node = "cluster_etcd: 127.0.0.1:1\ncluster_node: a\ncluster_announce: a:1\n"
+        for line, wrong in (("cluster_balance: 5s", "cluster_balance must be 0, or at least 10s"),
+                            ("cluster_partition: one", "cluster_partition must be auto, or a n"),
+                            ("cluster_name: a/b", "cluster_name must")):
+            path = self.file(f"{node}{line}\n")
+            for words in (["--check-config"], ["--durability", "sync"]):
+                with self.subTest(line, words=words):
+                    ended = fairlockd("--config", path, *words)
+                    self.assertNotEqual(ended.returncode, 0)
+                    self.assertIn(wrong, ended.stderr)
+        checked = fairlockd("--config", self.file(node), "--check-config")
+        self.assertEqual((checked.returncode, checked.stderr), (0, ""))
+
     def test_an_unknown_option_in_the_file(self):
         path = self.file("max_client: 5\n")
         ended = fairlockd("--config", path)

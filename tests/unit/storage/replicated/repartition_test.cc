@@ -195,7 +195,15 @@ TEST(Repartition, OverridesGoToEveryPartitionAndTheNewestCounts) {
     EXPECT_EQ(by_age, (std::map<std::uint64_t, std::string>{{1, "c"}, {2, "a*"}, {3, "b*"}}));
   }
   EXPECT_EQ(repartition.mixed_limits(), std::vector<std::string>{"b*"});
+  EXPECT_EQ(repartition.partial_limits(), std::vector<std::string>{"c"});
   EXPECT_EQ(repartition.counts().limits, 3);
+}
+
+TEST(Repartition, APartitionWithoutALogLacksNoOverride) {
+  Repartition repartition(Halves());
+  ASSERT_TRUE(repartition.Add(Rows().Limit("a*", 2, 1'000).Meta(1, kGood).Table()).ok());
+  ASSERT_TRUE(repartition.Add(RowTable()).ok());
+  EXPECT_EQ(repartition.partial_limits(), std::vector<std::string>());
 }
 
 TEST(Repartition, AStartDelayGoesOnInEveryPartition) {
