@@ -97,12 +97,15 @@ std::string Plural(std::size_t count, const std::string& noun) {
 
 std::string DescribeTarget(const Target& target, const Screen& screen) {
   std::string text = screen.Tinted(screen.Printable(target.key), Tint::kHeading) + "\n";
-  for (const HolderView& holder : target.lock.holders) {
-    text += "  held by " + screen.Printable(holder.who.owner) + " for " +
-            ShowDuration(holder.held_ms) + ", " + ShowLeaseLeft(holder.ttl_ms) + ", from " +
-            ShowOrigin(holder.who, screen) + "\n";
-  }
   const LockView& lock = target.lock;
+  for (const HolderView& holder : lock.holders) {
+    text += "  held by " + screen.Printable(holder.who.owner);
+    if (!lock.library.empty()) text += " with " + screen.Printable(lock.library);
+    if (lock.library.empty() || holder.held_ms > 0) text += " for " + ShowDuration(holder.held_ms);
+    text += ", " + ShowLeaseLeft(holder.ttl_ms);
+    if (lock.library.empty()) text += ", from " + ShowOrigin(holder.who, screen);
+    text += "\n";
+  }
   if (lock.cooling_ms > 0) text += "  in cooldown for " + ShowDuration(lock.cooling_ms) + "\n";
   const bool is_reserved = lock.reserved_count > 0;
   if (is_reserved) {
@@ -115,6 +118,10 @@ std::string DescribeTarget(const Target& target, const Screen& screen) {
   const std::int64_t others = lock.waiter_count - lock.reserved_count;
   if (others <= 0) {
     return text + (is_reserved ? "  nobody else waits" : "  nobody waits") + ": it becomes free\n";
+  }
+  if (!lock.library.empty()) {
+    return text + "  " + Plural(static_cast<std::size_t>(others), "waiter") +
+           ": the library wakes the first in the queue\n";
   }
   return text + "  " +
          Plural(static_cast<std::size_t>(others), is_reserved ? "other waiter" : "waiter") +

@@ -24,6 +24,7 @@ struct Claim {
   int database = 0;
   std::int64_t position = 0;  // 0: the owner holds the lock
   DurationMs held_ms = 0;
+  bool is_age_known = true;  // most libraries do not store it
   std::optional<DurationMs> ttl_ms;
 };
 
@@ -35,16 +36,14 @@ Result<std::optional<Claim>> FetchClaim(const LockRow& row, const std::string& o
   const Result<protocol::Reply> position = client.Ask({"POSITION", row.key, owner});
   if (!position) return position.failure();
   if (position->IsNull()) return std::optional<Claim>();
-  Claim claim{.key = row.key,
-              .database = row.database,
-              .position = position->integer,
-              .held_ms = 0,
-              .ttl_ms = {}};
+  Claim claim{
+      .key = row.key, .database = row.database, .position = position->integer, .ttl_ms = {}};
   const Result<LockView> lock = FetchLock(client, row.key);
   if (!lock) return lock.failure();
   for (const HolderView& holder : lock->holders) {
     if (holder.who.owner != owner) continue;
     claim.held_ms = holder.held_ms;
+    claim.is_age_known = lock->library.empty() || holder.held_ms > 0;
     claim.ttl_ms = holder.ttl_ms;
   }
   return std::optional(claim);
@@ -83,7 +82,7 @@ std::string ClaimsText(const std::vector<Claim>& claims, const Screen& screen) {
                {std::to_string(claim.database)},
                {holds ? "holds" : "place " + std::to_string(claim.position),
                 holds ? Tint::kGood : Tint::kWarning},
-               {holds ? ShowDuration(claim.held_ms) : "-"},
+               {holds && claim.is_age_known ? ShowDuration(claim.held_ms) : "-"},
                {holds ? ShowTimeLeft(claim.ttl_ms, "unlimited") : "-"}});
   }
   return table.Flush();

@@ -85,10 +85,16 @@ std::string HoldersSentences(const LockView& lock, const Screen& screen) {
   std::string text;
   for (std::size_t i = 0; i < lock.holders.size() && i < kHoldersShown; ++i) {
     const HolderView& holder = lock.holders[i];
-    text += "It is held by " + screen.Tinted(screen.Printable(holder.who.owner), Tint::kHeading) +
-            " since " + ShowMoment(holder.who.since_unix_ms) + " (" + ShowDuration(holder.held_ms) +
-            "), from " + ShowOrigin(holder.who, screen) + ", " + ShowLeaseLeft(holder.ttl_ms) +
-            ", token " + std::to_string(holder.token);
+    const bool is_own = lock.library.empty();
+    text += "It is held by " + screen.Tinted(screen.Printable(holder.who.owner), Tint::kHeading);
+    if (!is_own) text += " with " + screen.Printable(lock.library);
+    if (is_own || holder.held_ms > 0) {
+      text += " since " + ShowMoment(holder.who.since_unix_ms) + " (" +
+              ShowDuration(holder.held_ms) + ")";
+    }
+    if (is_own) text += ", from " + ShowOrigin(holder.who, screen);
+    text += ", " + ShowLeaseLeft(holder.ttl_ms);
+    if (holder.token != 0) text += ", token " + std::to_string(holder.token);
     if (!holder.who.meta.empty()) text += ", note " + screen.Quoted(holder.who.meta);
     text += ".\n";
   }

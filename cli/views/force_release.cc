@@ -8,10 +8,15 @@ namespace fairlock::cli {
 
 namespace {
 
+// The holds of a library's lock have no token.
+bool IsSameHold(const HolderView& a, const HolderView& b) {
+  return a.token == b.token && a.who.owner == b.who.owner;
+}
+
 // Cooldowns and reservations end by themselves, so it is not a change if there are fewer of them.
 bool IsUnchanged(const LockView& now, const LockView& seen) {
   return now.reserved_count <= seen.reserved_count &&
-         std::ranges::equal(now.holders, seen.holders, {}, &HolderView::token, &HolderView::token);
+         std::ranges::equal(now.holders, seen.holders, IsSameHold);
 }
 
 std::string Counted(std::int64_t count, const std::string& noun) {

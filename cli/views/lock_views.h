@@ -54,6 +54,7 @@ struct LockView {
   std::optional<DurationMs> hold_mean_ms;
   std::optional<DurationMs> wait_mean_ms;
   std::optional<std::int64_t> override_limit;  // the limit that an operator has set
+  std::string library;                         // empty: a lock of fairlock's own
 
   bool is_free() const { return holders.empty() && reserved_count == 0 && cooling_ms == 0; }
 };

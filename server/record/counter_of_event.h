@@ -55,4 +55,10 @@ void CountEvent(const engine::Event& event, Counts& counts) {
   }
 }
 
+// The same for the end of a hold whose duration is not known.
+template <typename Counts>
+void CountEventWithoutAge(const engine::Event& event, Counts& counts) {
+  ++counts.counts[kCounterOfKind[static_cast<std::size_t>(event.kind)]];
+}
+
 }  // namespace fairlock::record

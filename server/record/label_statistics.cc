@@ -57,6 +57,12 @@ void LabelStatistics::TakeElsewhere(const engine::Event& event) {
   Count(event, series.counts);
 }
 
+void LabelStatistics::TakeWithoutAge(const engine::Event& event) {
+  Series& series = event.label.empty() ? *series_.front() : Find(event.label, event.at);
+  if (event.at >= series.end) TurnTo(series, MinuteOf(event.at));
+  CountEventWithoutAge(event, series.counts);
+}
+
 LabelStatistics::Series& LabelStatistics::Find(std::string_view label, engine::TimeMs at) {
   if (const auto found = by_label_.find(label); found != by_label_.end()) return *found->second;
   if (series_.size() < labels_max_ + kSeriesBeside) return AddSeries(label);

@@ -55,6 +55,9 @@ class LabelStatistics {
     }
   }
 
+  // Of the end of a hold whose duration is not known.
+  void TakeWithoutAge(const engine::Event& event);
+
   // Visits labels sorted by name, and the minutes of each label in order, but skips minutes without
   // events. O(labels * minutes).
   void Read(const StatisticsQuery& query, engine::TimeMs now,

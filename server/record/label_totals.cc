@@ -22,6 +22,12 @@ void LabelTotals::Take(const engine::Event& event) {
   CountEvent(event, total);
 }
 
+void LabelTotals::TakeWithoutAge(const engine::Event& event) {
+  LabelTotal& total = event.label.empty() ? *totals_.front() : Find(event.label, event.at);
+  total.last_at = event.at;
+  CountEventWithoutAge(event, total);
+}
+
 std::size_t LabelTotals::IndexOf(std::string_view label) const {
   const auto found = by_label_.find(label);
   return found == by_label_.end() ? 1 : found->second->index;

@@ -40,6 +40,8 @@ class LabelTotals {
   LabelTotals();
 
   void Take(const engine::Event& event);
+  // Of the end of a hold whose duration is not known.
+  void TakeWithoutAge(const engine::Event& event);
 
   const std::vector<std::unique_ptr<LabelTotal>>& all() const { return totals_; }
   // Returns the index in all() of the total that counts this label.

@@ -45,6 +45,14 @@ class Recorder final : public engine::EventSink {
     }
     if (history_ != nullptr) history_->Take(event);
   }
+  // Of the end of a hold that the engine does not know, and whose duration is not known.
+  void TakeWithoutAge(const engine::Event& event) {
+    if (statistics_ != nullptr) {
+      statistics_->TakeWithoutAge(event);
+      totals_->TakeWithoutAge(event);
+    }
+    if (history_ != nullptr) history_->Take(event);
+  }
 
  private:
   std::unique_ptr<History> history_;

@@ -199,6 +199,12 @@ class Breaking(LibraryLocks):
                          ("redisson", "unique-jobs"))
         self.assertIsNone(rows["d:LOCKED"]["ttl_ms"])
         self.assertNotIn("library", rows["d"])
+        self.assertRegex(ctl.text("why", "job"),
+                         f"It is held by {THREADS[0]} with redisson, lease left [^,]+s\\.\n")
+        self.assertRegex(ctl.text("why", "d:LOCKED"), r"held by j1 with unique-jobs since .*\(1m")
+        self.assertRegex(ctl.text("owner", THREADS[0]), r"job +0 +holds +- +\S+s")
+        text = ctl.text("break", "*", "--dry-run")
+        self.assertIn(f"held by {THREADS[0]} with redisson, lease left", text)
         text = ctl.text("locks", "job")
         self.assertRegex(text, r"job +0 +1 +0 +- +- +\(redisson\) +" + THREADS[0][:8])
         self.assertEqual(ctl.json("show", "job")["holders"][0]["owner"], THREADS[0])
@@ -258,9 +264,12 @@ class Recording(LibraryLocks):
         self.own.ask("BREAK", "own")
         self.own.ask("CONFIG", "RESETSTAT")
         self.assertIn(b"broken:3\r\n", self.own.ask("INFO", "locks"))
-        self.assertIn("\nfairlock_breaks_total 3\n", self.server.ask("GET", "/metrics")[2].decode())
+        metrics = self.server.ask("GET", "/metrics")[2].decode()
+        self.assertIn("\nfairlock_breaks_total 3\n", metrics)
         statistics = as_map(as_map(self.own.ask("STATS"))[b"labels"][0])
         self.assertEqual(statistics[b"broken"], 3)
+        # Nothing tells how long the library's locks were held.
+        self.assertIn('\nfairlock_hold_seconds_count{label=""} 1\n', metrics)
 
 
 class WithUsers(LibraryLocks):

@@ -171,7 +171,11 @@ class LibraryBreaking {
           .at = call_.now,
           .held_ms =
               std::max<engine::DurationMs>(UnixMs() - holder.since_unix_ms.value_or(UnixMs()), 0)};
-      server_.recorder.Take(event);
+      if (holder.since_unix_ms) {
+        server_.recorder.Take(event);
+      } else {
+        server_.recorder.TakeWithoutAge(event);
+      }
       server_.event_publisher.PublishLockEvent(event);
       ++server_.statistics.broken_in_values;
     }
