@@ -115,6 +115,17 @@ TEST(LabelStatistics, EveryEndOfAHoldKeepsHowLongItLasted) {
   EXPECT_EQ(row.longest_hold_ms, 13);
 }
 
+TEST(LabelStatistics, AnEndOfUnknownAgeIsCountedWithoutADuration) {
+  LabelStatistics statistics(1, 0);
+  for (const engine::TimeMs at : {engine::TimeMs{10}, LabelStatistics::kMinuteMs + 10}) {
+    statistics.TakeWithoutAge(EventOf(EventKind::kBroken, at));
+  }
+  const std::vector<Row> rows = Read(statistics, LabelStatistics::kMinuteMs + 20);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0][Counter::kBroken], 2U);
+  EXPECT_EQ(rows[0].holds, 0U);
+}
+
 TEST(LabelStatistics, LabelsComeInTheOrderOfTheirNamesTheUnlabelledFirst) {
   LabelStatistics statistics(10, 0);
   for (const std::string_view label : {"zebra", "", "ant", "mole"}) {

@@ -40,6 +40,17 @@ TEST(LabelTotals, CountsUnderTheLabelAndUnderNone) {
   EXPECT_EQ(CountOf(totals, "shop", Counter::kExpired), 1);
 }
 
+TEST(LabelTotals, CountNoDurationThatIsNotKnown) {
+  LabelTotals totals;
+  totals.TakeWithoutAge(EventOf(EventKind::kBroken, ""));
+  totals.TakeWithoutAge(EventOf(EventKind::kBroken, "shop"));
+  totals.Take(EventOf(EventKind::kBroken, "shop"));
+  EXPECT_EQ(CountOf(totals, "", Counter::kBroken), 1);
+  EXPECT_EQ(CountOf(totals, "shop", Counter::kBroken), 2);
+  EXPECT_EQ(totals.all()[totals.IndexOf("")]->holds.counts()[0], 0);
+  EXPECT_EQ(totals.all()[totals.IndexOf("shop")]->holds.counts()[0], 1);
+}
+
 TEST(LabelTotals, NotesWaitsAndHoldsBelowTheirBounds) {
   LabelTotals totals;
   Event grant = EventOf(EventKind::kGranted, "shop");
