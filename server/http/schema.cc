@@ -85,7 +85,7 @@ constexpr auto kLockRowFields = std::to_array<Field>({
     {"limit", kInteger, ""},
     {"first_owner", kText, "The oldest holder", kMayBeNull},
     {"library", kText, "Of a lock that is a small value: the library", false, kMayBeMissing},
-    {"ttl_ms", kInteger, "With library: time left; null: it never expires", kMayBeNull,
+    {"ttl_ms", kInteger, "With library: time until the last hold ends; null: no end", kMayBeNull,
      kMayBeMissing},
 });
 constexpr Schema kLockRow = {"LockRow", kLockRowFields};

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "server/command/delivery/list_delivery.h"
 #include "server/command/environment/unix_time.h"
@@ -26,7 +28,7 @@ class LibraryBreaking {
                   values::LibraryLock lock)
       : call_(call), server_(call.server), key_(key), value_(value), lock_(std::move(lock)) {}
 
-  // Returns false, with nothing changed, after sending an error.
+  // Returns false after sending an error. The lock has not changed then.
   bool Run(std::optional<std::string_view> owner) {
     DropOverdueWaiters();
     plan_ = values::PlanBreak(value_, lock_, owner, FirstWaiter());
@@ -109,10 +111,12 @@ class LibraryBreaking {
   }
 
   void EraseElements() {
-    SetEnd();  // first, because the elements are views of the value
+    SetEnd();
+    // Copies the elements, which are views of the value.
+    std::vector<std::string> elements;
+    for (const values::LibraryHolder& holder : plan_.ended) elements.emplace_back(holder.element);
     auto* hash = std::get_if<values::Hash>(&value_.content);
-    for (const values::LibraryHolder& holder : plan_.ended) {
-      const std::string element(holder.element);
+    for (const std::string& element : elements) {
       if (hash != nullptr) {
         hash->Erase(element);
       } else {
