@@ -4,9 +4,8 @@ known exactly, but for the requests that have not been answered."""
 import collections
 import dataclasses
 
-from commands import Commands
 from replies import SLACK, matches
-from value_model import Draft, Entry, MS, Token, Ttl
+from value_model import Draft, Entry, MS, Ttl
 
 PIPELINE_MAX = 12
 STEP_MAX = 8
