@@ -30,16 +30,37 @@ bool Set::Has(std::string_view member) const {
 
 bool Set::Add(std::string_view member) {
   if (Has(member)) return false;
+  Insert(member);
+  return true;
+}
+
+std::size_t Set::AddAll(std::span<const std::string_view> members) {
+  const std::size_t before = size();
+  if (members.size() <= kFewNames) {
+    for (const std::string_view member : members) Add(member);
+    return size() - before;
+  }
+  const Names names(members);
+  std::vector<bool> is_there(names.size() + 1);  // the last one is no name's
+  for (const std::string& member : members_) is_there[names.IndexOf(member)] = true;
+  for (const std::string_view member : members) {
+    const std::size_t index = names.IndexOf(member);
+    if (!is_there[index]) Insert(member);
+    is_there[index] = true;
+  }
+  return size() - before;
+}
+
+void Set::Insert(std::string_view member) {
   bytes_ += member.size() + kElementBytes;
   const auto number = ParsePlainNumber(member);
   is_of_numbers_ = is_of_numbers_ && number && members_.size() < kNumbersMax;
   if (!is_of_numbers_) {
     members_.emplace_back(member);
-    return true;
+    return;
   }
   const auto number_of = [](const std::string& text) { return *ParsePlainNumber(text); };
   members_.emplace(std::ranges::upper_bound(members_, *number, {}, number_of), member);
-  return true;
 }
 
 bool Set::Erase(std::string_view member) {
@@ -47,6 +68,21 @@ bool Set::Erase(std::string_view member) {
   if (found == members_.end()) return false;
   EraseAt(static_cast<std::size_t>(found - members_.begin()));
   return true;
+}
+
+std::size_t Set::EraseAll(std::span<const std::string_view> members) {
+  const std::size_t before = size();
+  if (members.size() <= kFewNames) {
+    for (const std::string_view member : members) Erase(member);
+    return before - size();
+  }
+  const Names unwanted(members);
+  std::erase_if(members_, [&](const std::string& member) {
+    if (!unwanted.Has(member)) return false;
+    bytes_ -= member.size() + kElementBytes;
+    return true;
+  });
+  return before - size();
 }
 
 std::string Set::EraseAt(std::size_t index) {

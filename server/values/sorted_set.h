@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +12,8 @@
 
 namespace fairlock::values {
 
-// A score is never NaN, and never -0. Searching a member is linear. A value type.
+// A score is never NaN, and never -0. Searching a member is linear; the functions for many names
+// take these sorted, or sort them first. A value type.
 class SortedSet {
  public:
   struct Member {
@@ -20,12 +22,19 @@ class SortedSet {
   };
 
   std::optional<double> ScoreOf(std::string_view name) const;
+  // Returns the scores of these members, by their positions among the names.
+  std::vector<std::optional<double>> ScoresOf(const Names& names) const;
   // The number of members before this one.
   std::optional<std::size_t> RankOf(std::string_view name) const;
-  // Returns whether the member is new. REQUIRES: the score is not NaN.
-  bool Set(std::string_view name, double score);
+  // REQUIRES: there is no such member, and the score is not NaN.
+  void Insert(std::string_view name, double score);
+  // Adds or moves members, by their positions among the names; none: leaves the member as it is.
+  // REQUIRES: no score is NaN.
+  void SetScores(const Names& names, std::span<const std::optional<double>> scores);
   // Returns whether there was such a member.
   bool Erase(std::string_view name);
+  // Returns how many of these members there were.
+  std::size_t EraseAll(std::span<const std::string_view> names);
   // Erases the members with ranks from `first` to before `end`.
   void EraseRanks(std::size_t first, std::size_t end);
 

@@ -37,9 +37,7 @@ Content ContentOf(const rows::Value& row) {
   switch (row.type) {
     case ValueType::kHash: {
       Hash hash;
-      for (std::size_t i = 0; i + 1 < row.parts.size(); i += 2) {
-        hash.Set(row.parts[i], row.parts[i + 1]);
-      }
+      hash.SetAll(row.parts);
       return hash;
     }
     case ValueType::kList: {
@@ -49,14 +47,14 @@ Content ContentOf(const rows::Value& row) {
     }
     case ValueType::kSortedSet: {
       SortedSet set;
-      for (std::size_t i = 0; i < row.parts.size(); ++i) set.Set(row.parts[i], row.scores[i]);
+      for (std::size_t i = 0; i < row.parts.size(); ++i) set.Insert(row.parts[i], row.scores[i]);
       return set;
     }
     case ValueType::kSet:
       break;
   }
   Set set;
-  for (const std::string_view part : row.parts) set.Add(part);
+  set.AddAll(row.parts);
   return set;
 }
 

@@ -39,8 +39,11 @@ class Requests:
     def pick(self, choices):
         return self.random.choice(choices)
 
-    def some(self, choices, most=3):
-        return [self.pick(choices) for _ in range(self.random.randint(1, most))]
+    def some(self, choices):
+        return [self.pick(choices) for _ in self._few()]
+
+    def _few(self):
+        return range(self.random.randint(1, self.pick([3, 3, 3, 9])))
 
     def key(self):
         return self.pick(KEYS)
@@ -144,11 +147,11 @@ class Requests:
         ]
 
     def _pairs(self, first, second):
-        return [word for _ in range(self.random.randint(1, 3))
+        return [word for _ in self._few()
                 for word in (self.pick(first), self.pick(second))]
 
     def _scored(self):
-        return [word for _ in range(self.random.randint(1, 3))
+        return [word for _ in self._few()
                 for word in (self._score(), self.pick(ELEMENTS))]
 
     def _number(self):

@@ -34,15 +34,12 @@ std::optional<std::int64_t> SetFields(Invocation& call, std::string_view command
   for (std::size_t i = 2; i < arguments.size(); i += 2) {
     growth.Add(arguments[i].size() + arguments[i + 1].size());
   }
-  std::int64_t added = 0;
-  values::Value* value = GrowValue(call, opened, growth, [&](Hash& hash) {
-    for (std::size_t i = 2; i < arguments.size(); i += 2) {
-      if (hash.Set(arguments[i], arguments[i + 1])) ++added;
-    }
-  });
+  std::size_t added = 0;
+  values::Value* value = GrowValue(
+      call, opened, growth, [&](Hash& hash) { added = hash.SetAll(arguments.views().subspan(2)); });
   if (value == nullptr) return std::nullopt;
   call.server.values.NoticeChange(*value, "hset", kHashEvents);
-  return added;
+  return static_cast<std::int64_t>(added);
 }
 
 void HSet(Invocation& call) {
@@ -102,8 +99,7 @@ void HIncrBy(Invocation& call) {
   call.reply.Integer(*next);
 }
 
-void WriteField(Invocation& call, const Opened<Hash>& opened, std::string_view name) {
-  const std::string* text = opened.value == nullptr ? nullptr : opened.content().Find(name);
+void WriteField(Invocation& call, const std::string* text) {
   if (text == nullptr) {
     call.reply.Null();
   } else {
@@ -113,16 +109,18 @@ void WriteField(Invocation& call, const Opened<Hash>& opened, std::string_view n
 
 void HGet(Invocation& call) {
   const Opened<Hash> opened = OpenHash(call);
-  if (!opened.is_refused) WriteField(call, opened, call.arguments[2]);
+  if (opened.is_refused) return;
+  WriteField(call, opened.value == nullptr ? nullptr : opened.content().Find(call.arguments[2]));
 }
 
 void HMGet(Invocation& call) {
   const Opened<Hash> opened = OpenHash(call);
   if (opened.is_refused) return;
-  call.reply.ArrayHeader(call.arguments.size() - 2);
-  for (const std::string_view name : call.arguments.views().subspan(2)) {
-    WriteField(call, opened, name);
-  }
+  const auto names = call.arguments.views().subspan(2);
+  std::vector<const std::string*> found(names.size());
+  if (opened.value != nullptr) found = opened.content().FindAll(names);
+  call.reply.ArrayHeader(found.size());
+  for (const std::string* text : found) WriteField(call, text);
 }
 
 void HGetAll(Invocation& call) {
@@ -165,14 +163,12 @@ void HExists(Invocation& call) {
 void HDel(Invocation& call) {
   const Opened<Hash> opened = OpenHash(call);
   if (opened.is_refused) return;
-  std::int64_t erased = 0;
+  std::size_t erased = 0;
   if (opened.value != nullptr) {
-    for (const std::string_view name : call.arguments.views().subspan(2)) {
-      if (opened.content().Erase(name)) ++erased;
-    }
+    erased = opened.content().EraseAll(call.arguments.views().subspan(2));
   }
   if (erased > 0) call.server.values.NoticeChange(*opened.value, "hdel", kHashEvents);
-  call.reply.Integer(erased);
+  call.reply.Integer(static_cast<std::int64_t>(erased));
 }
 
 void HScan(Invocation& call) {

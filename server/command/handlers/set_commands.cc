@@ -24,28 +24,23 @@ void SAdd(Invocation& call) {
   const auto members = call.arguments.views().subspan(2);
   Growth growth;
   for (const std::string_view member : members) growth.Add(member.size());
-  std::int64_t added = 0;
-  values::Value* value = GrowValue(call, opened, growth, [&](values::Set& set) {
-    for (const std::string_view member : members) {
-      if (set.Add(member)) ++added;
-    }
-  });
+  std::size_t added = 0;
+  values::Value* value =
+      GrowValue(call, opened, growth, [&](values::Set& set) { added = set.AddAll(members); });
   if (value == nullptr) return;
   if (added > 0) call.server.values.NoticeChange(*value, "sadd", kSetEvents);
-  call.reply.Integer(added);
+  call.reply.Integer(static_cast<std::int64_t>(added));
 }
 
 void SRem(Invocation& call) {
   const Opened<values::Set> opened = OpenSet(call);
   if (opened.is_refused) return;
-  std::int64_t erased = 0;
+  std::size_t erased = 0;
   if (opened.value != nullptr) {
-    for (const std::string_view member : call.arguments.views().subspan(2)) {
-      if (opened.content().Erase(member)) ++erased;
-    }
+    erased = opened.content().EraseAll(call.arguments.views().subspan(2));
   }
   if (erased > 0) call.server.values.NoticeChange(*opened.value, "srem", kSetEvents);
-  call.reply.Integer(erased);
+  call.reply.Integer(static_cast<std::int64_t>(erased));
 }
 
 void SIsMember(Invocation& call) {

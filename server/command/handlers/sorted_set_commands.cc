@@ -110,25 +110,35 @@ std::optional<Addition> ReadAddition(Invocation& call) {
   return addition;
 }
 
-void AddMember(SortedSet& set, const SortedSet::Member& member, const AddOptions& options,
-               Added& result) {
-  const auto before = set.ScoreOf(member.name);
-  if (!before) {
+// Gives a member its new score.
+void AddMember(const SortedSet::Member& member, const AddOptions& options,
+               std::optional<double>& score, Added& result) {
+  if (!score) {
     if (options.only_existing) return;
-    set.Set(member.name, member.score);
     ++result.added;
-    result.score = member.score;
+    result.score = score = member.score;
     return;
   }
   if (options.only_new) return;
-  const double score = options.increments ? *before + member.score : member.score;
-  result.is_nan = std::isnan(score);
+  const double next = options.increments ? *score + member.score : member.score;
+  result.is_nan = std::isnan(next);
   if (result.is_nan) return;
-  if ((options.only_less && score >= *before) || (options.only_greater && score <= *before)) return;
-  result.score = score;
-  if (score == *before) return;
-  set.Set(member.name, score);
-  ++result.changed;
+  if ((options.only_less && next >= *score) || (options.only_greater && next <= *score)) return;
+  if (next != *score) ++result.changed;
+  result.score = score = next;
+}
+
+Added AddMembers(SortedSet& set, const Addition& addition) {
+  std::vector<std::string_view> all_names;
+  for (const SortedSet::Member& member : addition.members) all_names.emplace_back(member.name);
+  const values::Names names(all_names);
+  auto scores = set.ScoresOf(names);
+  Added result;
+  for (const SortedSet::Member& member : addition.members) {
+    AddMember(member, addition.options, scores[names.IndexOf(member.name)], result);
+  }
+  if (result.added + result.changed > 0) set.SetScores(names, scores);
+  return result;
 }
 
 void AddAndAnswer(Invocation& call, const Addition& addition) {
@@ -138,12 +148,8 @@ void AddAndAnswer(Invocation& call, const Addition& addition) {
   Growth growth;
   for (const SortedSet::Member& member : addition.members) growth.Add(member.name.size());
   Added result;
-  values::Value* value = GrowValue(call, opened, growth, [&](SortedSet& set) {
-    result = {};
-    for (const SortedSet::Member& member : addition.members) {
-      AddMember(set, member, options, result);
-    }
-  });
+  values::Value* value =
+      GrowValue(call, opened, growth, [&](SortedSet& set) { result = AddMembers(set, addition); });
   if (opened.is_refused) return;
   if (result.is_nan) {
     return call.reply.Error(ErrorCode::kErr, "resulting score is not a number (NaN)");
@@ -176,14 +182,12 @@ void ZIncrBy(Invocation& call) {
 void ZRem(Invocation& call) {
   const Opened<SortedSet> opened = OpenSortedSet(call);
   if (opened.is_refused) return;
-  std::int64_t erased = 0;
+  std::size_t erased = 0;
   if (opened.value != nullptr) {
-    for (const std::string_view member : call.arguments.views().subspan(2)) {
-      if (opened.content().Erase(member)) ++erased;
-    }
+    erased = opened.content().EraseAll(call.arguments.views().subspan(2));
   }
   if (erased > 0) call.server.values.NoticeChange(*opened.value, "zrem", kSortedSetEvents);
-  call.reply.Integer(erased);
+  call.reply.Integer(static_cast<std::int64_t>(erased));
 }
 
 void ZScore(Invocation& call) {

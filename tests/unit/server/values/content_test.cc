@@ -5,7 +5,10 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/values/hash.h"
@@ -63,11 +66,12 @@ TEST(List, HasTwoEnds) {
 
 TEST(SortedSet, IsOrderedByScoreAndThenByMember) {
   SortedSet set;
-  EXPECT_TRUE(set.Set("b", 1));
-  EXPECT_TRUE(set.Set("c", -std::numeric_limits<double>::infinity()));
-  EXPECT_TRUE(set.Set("a", 1));
+  set.Insert("b", 1);
+  set.Insert("c", -std::numeric_limits<double>::infinity());
+  set.Insert("a", 1);
   EXPECT_THAT(NamesIn(set), ElementsAre("c", "a", "b"));
-  EXPECT_FALSE(set.Set("c", 2));
+  const std::vector<std::string_view> names = {"c"};
+  set.SetScores(Names(names), std::vector<std::optional<double>>{2});
   EXPECT_THAT(NamesIn(set), ElementsAre("a", "b", "c"));
   EXPECT_EQ(set.RankOf("c"), 2U);
   EXPECT_EQ(set.ScoreOf("c"), 2.0);
@@ -82,8 +86,11 @@ TEST(SortedSet, IsOrderedByScoreAndThenByMember) {
 
 TEST(SortedSet, HasNoNegativeZero) {
   SortedSet set;
-  set.Set("a", -0.0);
+  set.Insert("a", -0.0);
   EXPECT_FALSE(std::signbit(*set.ScoreOf("a")));
+  const std::vector<std::string_view> names = {"b"};
+  set.SetScores(Names(names), std::vector<std::optional<double>>{-0.0});
+  EXPECT_FALSE(std::signbit(*set.ScoreOf("b")));
 }
 
 TEST(Set, IsInAscendingOrderWhileItHasOnlyNumbers) {
@@ -98,6 +105,90 @@ TEST(Set, IsInAscendingOrderWhileItHasOnlyNumbers) {
   EXPECT_FALSE(set.Has("9"));
   EXPECT_EQ(set.EraseAt(0), "-2");
 }
+
+// Random names, many of them twice.
+class ManyNames : public testing::TestWithParam<int> {
+ protected:
+  std::vector<std::string_view> Some(std::size_t count) {
+    std::vector<std::string_view> names;
+    for (std::size_t i = 0; i < count; ++i) names.emplace_back(all_[random_() % all_.size()]);
+    return names;
+  }
+
+  std::mt19937 random_{static_cast<unsigned>(GetParam())};
+  std::vector<std::string> all_ = {"a", "b", "c", "dd", "e", "", "1", "20", "-3", "007", "f", "g"};
+};
+
+TEST_P(ManyNames, InAHashHaveTheEffectOfOneAfterTheOther) {
+  Hash hash;
+  Hash expected;
+  for (int round = 0; round < 50; ++round) {
+    const auto pairs = Some(2 * (random_() % 12));
+    const std::size_t before = expected.size();
+    for (std::size_t i = 0; i < pairs.size(); i += 2) expected.Set(pairs[i], pairs[i + 1]);
+    EXPECT_EQ(hash.SetAll(pairs), expected.size() - before);
+    const auto wanted = Some(random_() % 12);
+    const auto found = hash.FindAll(wanted);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const std::string* each = expected.Find(wanted[i]);
+      ASSERT_EQ(found[i] == nullptr, each == nullptr);
+      if (each != nullptr) {
+        EXPECT_EQ(*found[i], *each);
+      }
+    }
+    std::size_t erased = 0;
+    const auto unwanted = Some(random_() % 12);
+    for (const std::string_view name : unwanted) erased += expected.Erase(name) ? 1 : 0;
+    EXPECT_EQ(hash.EraseAll(unwanted), erased);
+    EXPECT_EQ(NamesIn(hash), NamesIn(expected));
+    EXPECT_EQ(hash.bytes(), expected.bytes());
+  }
+}
+
+TEST_P(ManyNames, InASetHaveTheEffectOfOneAfterTheOther) {
+  Set set;
+  Set expected;
+  for (int round = 0; round < 50; ++round) {
+    std::size_t added = 0;
+    const auto wanted = Some(random_() % 12);
+    for (const std::string_view name : wanted) added += expected.Add(name) ? 1 : 0;
+    EXPECT_EQ(set.AddAll(wanted), added);
+    std::size_t erased = 0;
+    const auto unwanted = Some(random_() % 12);
+    for (const std::string_view name : unwanted) erased += expected.Erase(name) ? 1 : 0;
+    EXPECT_EQ(set.EraseAll(unwanted), erased);
+    EXPECT_EQ(set.members(), expected.members());
+    EXPECT_EQ(set.bytes(), expected.bytes());
+  }
+}
+
+TEST_P(ManyNames, InASortedSetHaveTheEffectOfOneAfterTheOther) {
+  SortedSet set;
+  SortedSet expected;
+  for (int round = 0; round < 50; ++round) {
+    const auto wanted = Some(random_() % 12);
+    const Names names(wanted);
+    auto scores = set.ScoresOf(names);
+    ASSERT_EQ(scores.size(), names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      EXPECT_EQ(scores[i], expected.ScoreOf(names.at(i)));
+      scores[i].reset();
+      if (random_() % 4 == 0) continue;
+      scores[i] = static_cast<double>(random_() % 5);
+      expected.Erase(names.at(i));
+      expected.Insert(names.at(i), *scores[i]);
+    }
+    set.SetScores(names, scores);
+    std::size_t erased = 0;
+    const auto unwanted = Some(random_() % 12);
+    for (const std::string_view name : unwanted) erased += expected.Erase(name) ? 1 : 0;
+    EXPECT_EQ(set.EraseAll(unwanted), erased);
+    EXPECT_EQ(NamesIn(set), NamesIn(expected));
+    EXPECT_EQ(set.bytes(), expected.bytes());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, ManyNames, testing::Range(0, 10));
 
 TEST(ParsePlainNumber, AcceptsOnlyOneForm) {
   EXPECT_EQ(ParsePlainNumber("0"), 0);

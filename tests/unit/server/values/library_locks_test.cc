@@ -27,7 +27,7 @@ Hash HashOf(const std::vector<std::pair<std::string, std::string>>& fields) {
 
 SortedSet SortedSetOf(const std::vector<std::pair<std::string, double>>& members) {
   SortedSet set;
-  for (const auto& [name, score] : members) set.Set(name, score);
+  for (const auto& [name, score] : members) set.Insert(name, score);
   return set;
 }
 

@@ -135,7 +135,7 @@ TEST_F(Values, ATimeToLiveIsWrittenAgainAfterACleanStop) {
 
 TEST_F(Values, OfEveryTypeAreRestored) {
   SortedSet sorted;
-  sorted.Set("m", 1.5);
+  sorted.Insert("m", 1.5);
   List list;
   list.Push(ListEnd::kLeft, "");
   Set set;
