@@ -16,8 +16,7 @@ class Names {
  public:
   explicit Names(std::span<const std::string_view> names) : sorted_(names.begin(), names.end()) {
     std::ranges::sort(sorted_);
-    const auto repeated = std::ranges::unique(sorted_);
-    sorted_.erase(repeated.begin(), repeated.end());
+    sorted_.erase(std::unique(sorted_.begin(), sorted_.end()), sorted_.end());
   }
 
   std::size_t size() const { return sorted_.size(); }
