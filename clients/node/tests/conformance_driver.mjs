@@ -20,6 +20,12 @@ const url = process.env.FAIRLOCK_URL;
 const readTimeout = 1000 * Number(process.env.FAIRLOCK_READ_TIMEOUT ?? 5);
 const ca = process.env.FAIRLOCK_CA && fs.readFileSync(process.env.FAIRLOCK_CA);
 
+// Of a cluster, the URL names only the user, and whether clients use TLS.
+const location = new URL(url ?? "redis://");
+const login = location.username && {
+  username: location.username, password: decodeURIComponent(location.password),
+};
+
 const addresses = (text) => text?.split(",").map((address) => {
   const [host, port] = address.split(":");
   return { host, port: Number(port) };
@@ -29,7 +35,11 @@ const nodes = addresses(process.env.FAIRLOCK_CLUSTER);
 
 function ioredis() {
   const options = { commandTimeout: readTimeout, ...(ca && { tls: { ca } }) };
-  if (nodes) return new Cluster(nodes, { redisOptions: options });
+  if (nodes) {
+    // With its default look-up, certificates would have to name addresses.
+    const dnsLookup = (host, found) => found(null, host);
+    return new Cluster(nodes, { redisOptions: { ...options, ...login }, dnsLookup });
+  }
   return sentinels ? new Redis({ ...options, name: "main", sentinels }) : new Redis(url, options);
 }
 
@@ -37,7 +47,10 @@ function nodeRedis() {
   const socket = { socketTimeout: readTimeout, reconnectStrategy: 50, ...(ca && { ca }) };
   const options = { socket, pingInterval: readTimeout / 2 };
   if (nodes) {
-    return createCluster({ rootNodes: nodes.map((node) => ({ socket: node })), defaults: options });
+    if (ca) socket.tls = true;
+    return createCluster({
+      rootNodes: nodes.map((node) => ({ socket: node })), defaults: { ...options, ...login },
+    });
   }
   return sentinels ? createSentinel({ name: "main", sentinelRootNodes: sentinels })
     : createClient({ url, ...options });

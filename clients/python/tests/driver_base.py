@@ -5,6 +5,7 @@ import os
 import sys
 import threading
 import time
+import urllib.parse
 
 import fairlock
 
@@ -34,12 +35,21 @@ def addresses(name):
     return [(host, int(port)) for host, port in pairs]
 
 
+def cluster_login():
+    """The user and TLS, which FAIRLOCK_URL names for a cluster too."""
+    url = urllib.parse.urlsplit(os.environ.get("FAIRLOCK_URL", ""))
+    options = {"ssl": True} if url.scheme == "rediss" else {}
+    if url.username:
+        options.update(username=url.username, password=urllib.parse.unquote(url.password))
+    return options
+
+
 def new_client(library, sentinel_module, cluster_module):
     """A client of one server, of the master that Sentinels name, or of a cluster."""
     if "FAIRLOCK_CLUSTER" in os.environ:
         nodes = [cluster_module.ClusterNode(*address)
                  for address in addresses("FAIRLOCK_CLUSTER")]
-        return library.RedisCluster(startup_nodes=nodes, **client_options())
+        return library.RedisCluster(startup_nodes=nodes, **cluster_login(), **client_options())
     if "FAIRLOCK_SENTINELS" not in os.environ:
         return library.Redis.from_url(os.environ["FAIRLOCK_URL"], **client_options())
     sentinel = sentinel_module.Sentinel(addresses("FAIRLOCK_SENTINELS"),

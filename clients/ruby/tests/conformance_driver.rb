@@ -41,7 +41,9 @@ class Driver
   def client_options
     options = { timeout: ENV.fetch("FAIRLOCK_READ_TIMEOUT", "5").to_f, reconnect_attempts: 0 }
     if ENV.key?("FAIRLOCK_CLUSTER")
-      options[:cluster] = ENV["FAIRLOCK_CLUSTER"].split(",").map { |node| "redis://#{node}" }
+      # The URL names the user, and whether clients use TLS.
+      login = ENV.fetch("FAIRLOCK_URL", "redis://")[%r{.*@|\w+://}]
+      options[:cluster] = ENV["FAIRLOCK_CLUSTER"].split(",").map { |node| "#{login}#{node}" }
     elsif ENV.key?("FAIRLOCK_SENTINELS")
       sentinels = ENV["FAIRLOCK_SENTINELS"].split(",").map do |address|
         %i[host port].zip(address.split(":")).to_h
