@@ -14,9 +14,9 @@ require "fairlock"
 class OwnServer
   PROGRAM = ENV.fetch("FAIRLOCKD")
   PORTS = (20_000...32_000).step(2).to_a
-  LEASES = [] # stay open until the process ends
   STARTS_MAX = 5
   WAIT_SECONDS_MAX = 20
+  @leases = [] # stay open until the process ends
 
   attr_reader :port, :process
 
@@ -27,7 +27,7 @@ class OwnServer
       port = PORTS.sample
       lease = TCPServer.open("127.0.0.1", port + 1)
       TCPServer.open("127.0.0.1", port).close
-      LEASES << lease
+      @leases << lease
       return port
     rescue Errno::EADDRINUSE
       lease&.close
