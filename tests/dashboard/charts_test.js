@@ -54,7 +54,7 @@ test("labels are drawn over time, and each has its own charts", () =>
     assert.match(await said("Hold p99"), /shop: last [\d.]+ m?s, highest/);
     await page.getByRole("link", { name: "shop", exact: true }).click();
     await page.getByRole("heading", { level: 1, name: "shop" }).waitFor();
-    assert.equal(await page.locator("figure.chart").count(), 4);
+    await until("four charts", async () => await page.locator("figure.chart").count() === 4);
     assert.match(await said("Acquired"), /all: last [\d.,]+, highest .+; after a wait: last/);
     assert.match(await said("Holds"), /p50: last .+; p99: last/);
     // The charts show the server's counts.
