@@ -74,10 +74,6 @@ bool Hash::Erase(std::string_view name) {
 
 std::size_t Hash::EraseAll(std::span<const std::string_view> names) {
   const std::size_t before = size();
-  if (names.size() <= kFewNames) {
-    for (const std::string_view name : names) Erase(name);
-    return before - size();
-  }
   const Names unwanted(names);
   std::erase_if(fields_, [&](const Field& field) {
     if (!unwanted.Has(field.name)) return false;

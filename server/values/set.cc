@@ -72,10 +72,6 @@ bool Set::Erase(std::string_view member) {
 
 std::size_t Set::EraseAll(std::span<const std::string_view> members) {
   const std::size_t before = size();
-  if (members.size() <= kFewNames) {
-    for (const std::string_view member : members) Erase(member);
-    return before - size();
-  }
   const Names unwanted(members);
   std::erase_if(members_, [&](const std::string& member) {
     if (!unwanted.Has(member)) return false;

@@ -67,10 +67,6 @@ bool SortedSet::Erase(std::string_view name) {
 
 std::size_t SortedSet::EraseAll(std::span<const std::string_view> names) {
   const std::size_t before = size();
-  if (names.size() <= kFewNames) {
-    for (const std::string_view name : names) Erase(name);
-    return before - size();
-  }
   const Names unwanted(names);
   std::erase_if(members_, [&](const Member& member) {
     if (!unwanted.Has(member.name)) return false;

@@ -12,12 +12,10 @@ FOLDER = pathlib.Path(__file__).parent
 sys.path.insert(0, str(FOLDER.parents[1] / "integration"))
 
 # pylint: disable=wrong-import-position
-import redis
-
-from own_server import Server
 from python_redis_lock import Lock
 from redisson import FAIR_LOCK, GIVE_PERMIT_BACK, READ_LOCK, TAKE_PERMIT, WRITE_LOCK
 from unique_jobs import Digest
+from with_server import WithServer
 
 PHP = os.environ.get("PHP", "php")
 NODE = os.environ.get("NODE", "node")
@@ -26,20 +24,7 @@ SECONDS_MAX = 60
 THREADS = [f"b983c153-7421-469a-addb-44fb92259a1b:{number}" for number in (1, 2, 3)]
 
 
-class Breaking(unittest.TestCase):
-
-    def setUp(self):
-        self.server = self.enterContext(Server())
-        self.redis = self.client()
-
-    def client(self):
-        return redis.Redis(port=self.server.port, decode_responses=True)
-
-    def ask(self, *words):
-        return self.redis.execute_command(*words)
-
-    def run_script(self, script, keys, *values):
-        return self.redis.eval(script, len(keys), *keys, *values)
+class Breaking(WithServer):
 
     def rows(self):
         """Returns the holders, the waiters and the library of each lock."""

@@ -18,9 +18,9 @@ sys.path.insert(0, str(FOLDER.parents[1] / "integration"))
 import redis
 
 from own_redis import Redis
-from own_server import Server
 from python_redis_lock import RESET, Lock
 from redisson import FAIR_LOCK, LOCK, RENEW
+from with_server import WithServer
 
 PHP = os.environ.get("PHP", "php")
 RECIPE = FOLDER.parents[2] / "docs" / "recipes" / "lock-libraries.md"
@@ -28,20 +28,7 @@ KEY = "order:42"
 SECONDS_MAX = 60
 
 
-class Moving(unittest.TestCase):
-
-    def setUp(self):
-        self.server = self.enterContext(Server())
-        self.redis = self.client()
-
-    def client(self):
-        return redis.Redis(port=self.server.port, decode_responses=True)
-
-    def ask(self, *words):
-        return self.redis.execute_command(*words)
-
-    def run_script(self, script, keys, *values):
-        return self.redis.eval(script, len(keys), *keys, *values)
+class Moving(WithServer):
 
     def refused(self, error):
         return self.assertRaisesRegex(redis.ResponseError, error)
