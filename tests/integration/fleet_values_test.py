@@ -41,6 +41,17 @@ class FleetValues(unittest.TestCase):
             self.assertEqual(self.ask(fleet, "ZSCORE", "zset", "m"), b"1.5")
             self.assertEqual(self.ask(fleet, "DBSIZE"), 3)
 
+    def test_what_redisson_asks_after_each_lock(self):
+        """It gives up a lock if INFO shows replicas, and none of them has it."""
+        with Fleet(nodes=2) as fleet, fleet.leader().connect() as client:
+            end = time.monotonic() + 10
+            while b"connected_slaves:1\r\n" not in client.ask("INFO", "replication"):
+                self.assertLess(time.monotonic(), end, "the leader sees no standby")
+                time.sleep(0.05)
+            self.assertEqual(client.ask("HSET", "lock", "thread", "1"), 1)
+            self.assertEqual(client.ask("WAIT", "1", "1000"), 1)
+            self.assertEqual(client.ask("WAITAOF", "1", "1", "1000"), [1, 1])
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -7,6 +7,7 @@
 #include "server/command/handlers/lock_answer.h"
 #include "server/command/handlers/lock_options.h"
 #include "server/command/handlers/notify_check.h"
+#include "server/command/handlers/replication.h"
 #include "server/command/handlers/shared_replies.h"
 #include "server/command/handlers/value_keys.h"
 #include "server/command/server_parts.h"
@@ -68,8 +69,9 @@ void RefuseWait(Invocation& call, engine::WaitStatus status) {
 }
 
 void Wait(Invocation& call) {
-  // There are no replicas, so none has acknowledged anything.
-  if (IsWaitForReplicas(call.arguments.views())) return call.reply.Integer(0);
+  if (IsWaitForReplicas(call.arguments.views())) {
+    return call.reply.Integer(ReplicasWithAllChanges(call.server.environment.fleet));
+  }
   ArgumentReader arguments(call.arguments);
   engine::WaitRequest request;
   request.key = arguments.Key(call.key);

@@ -90,6 +90,10 @@ void ReplyRole(const Fleet* fleet, protocol::ReplyWriter& reply) {
   }
 }
 
+std::int64_t ReplicasWithAllChanges(const Fleet* fleet) {
+  return fleet == nullptr ? 0 : static_cast<std::int64_t>(StandbysOf(fleet->Report()).size());
+}
+
 std::string FleetLines(const Fleet* fleet) {
   if (fleet == nullptr) return "";
   const FleetReport report = fleet->Report();

@@ -1,6 +1,7 @@
 // Shows a fleet as Redis shows a master and its replicas, in INFO and ROLE.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "protocol/reply_writer.h"
@@ -13,6 +14,11 @@ std::string ReplicationLines(const Fleet* fleet);
 
 // Writes the reply to ROLE.
 void ReplyRole(const Fleet* fleet, protocol::ReplyWriter& reply);
+
+// How many replicas have what the client's earlier requests changed, as WAIT and WAITAOF ask: all
+// standbys, because a reply is only sent when etcd has the change, and a standby reads all changes
+// before it takes over. A single server has none.
+std::int64_t ReplicasWithAllChanges(const Fleet* fleet);
 
 // Returns the lines about the fleet in the section "Cluster"; empty without a fleet.
 std::string FleetLines(const Fleet* fleet);

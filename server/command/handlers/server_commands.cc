@@ -227,14 +227,16 @@ void Backup(Invocation& call) {
   call.client.wait.Begin(WaitKind::kBackup, call.server.statistics.gauges);
 }
 
-// Replies like a Redis server that has neither an append-only file nor replicas: 0 of each.
+// A single server replies like Redis without an append-only file and replicas. In a fleet, each
+// change is on the disks of etcd.
 void WaitAof(Invocation& call) {
   for (const std::string_view number : call.arguments.views().subspan(1)) {
     if (!ReadRedisInteger(call, number)) return;
   }
+  const Fleet* fleet = call.server.environment.fleet;
   call.reply.ArrayHeader(2);
-  call.reply.Integer(0);
-  call.reply.Integer(0);
+  call.reply.Integer(fleet == nullptr ? 0 : 1);
+  call.reply.Integer(ReplicasWithAllChanges(fleet));
 }
 
 void Shutdown(Invocation& call) {
@@ -355,7 +357,8 @@ constexpr auto kServerCommands = std::to_array<CommandSpec>({
      {},
      "server",
      "numlocal numreplicas timeout",
-     "Always replies with 0 and 0: durability is set in the server's configuration",
+     "Replies at once: with 0 and 0 on a single server, whose configuration sets the durability; "
+     "in a fleet, with 1 and the number of standbys",
      "O(1)"},
     {"SHUTDOWN",
      Shutdown,

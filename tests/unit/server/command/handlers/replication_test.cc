@@ -31,7 +31,19 @@ TEST_F(ReplicationTest, ASingleServerIsAMasterWithoutReplicas) {
   EXPECT_EQ(client_.Say("INFO replication"),
             "\"# Replication\r\nrole:master\r\nconnected_slaves:0\r\n\"");
   EXPECT_EQ(client_.Say("INFO cluster"), "\"# Cluster\r\ncluster_enabled:0\r\n\"");
+  EXPECT_EQ(client_.Say("WAIT 1 100"), "0");
+  EXPECT_EQ(client_.Say("WAITAOF 1 1 100"), "[0 0]");
   EXPECT_THAT(client_.Say("HELLO 3"), HasSubstr(R"("role" "master")"));
+}
+
+// Redisson gives up a lock if INFO shows replicas, and none of them has it.
+TEST_F(ReplicationTest, EachStandbyCountsAsAReplicaThatHasAllChanges) {
+  JoinFleet("lock1");
+  EXPECT_EQ(client_.Say("WAIT 2 100"), "2");
+  EXPECT_EQ(client_.Say("WAITAOF 1 2 100"), "[1 2]");
+  fleet_.report.nodes.resize(1);
+  EXPECT_EQ(client_.Say("WAIT 2 100"), "0");
+  EXPECT_EQ(client_.Say("WAITAOF 1 2 100"), "[1 0]");
 }
 
 TEST_F(ReplicationTest, TheLeaderIsAMasterAndTheStandbysAreItsReplicas) {
