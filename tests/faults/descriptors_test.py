@@ -27,12 +27,17 @@ class Descriptors(measured.Fault):
         with measured.attackers(server, "crowd", FILES):
             self.require(server, "refused because of max_clients")
             pid = server.process.pid
-            used = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
-            # A closed descriptor leaves a gap, which the next connection would use.
-            free = next(number for number in itertools.count() if number not in used)
-            resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, FILES))
+
+            def cannot_accept():
+                used = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
+                # A closed descriptor leaves a gap, which the next connection would use. So does a
+                # client that is refused while this looks, so it looks again.
+                free = next(number for number in itertools.count() if number not in used)
+                resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, FILES))
+                return "cannot accept connections: Too many open files" in server.output()
+
             try:
-                self.require(server, "cannot accept connections: Too many open files")
+                wait_until(cannot_accept, "the server cannot accept connections")
                 yield
             finally:
                 resource.prlimit(pid, resource.RLIMIT_NOFILE, (FILES, FILES))
