@@ -118,10 +118,10 @@ test("a library's lock is shown and broken as the library's", () => withPage("",
   const dialog = page.getByRole("dialog");
   const said = await dialog.innerText();
   assert.match(said, new RegExp(`${threads[0]} loses fair\\.`));
-  assert.match(said, new RegExp(`${threads[1]} is told, and asks again`));
+  assert.match(said, new RegExp(`${threads[1]} is notified and tries again`));
   await dialog.getByLabel("Reason").fill("it hangs");
   await dialog.getByRole("button", { name: "Break lock" }).click();
-  await page.getByText("Nobody holds it, with redisson. 1 owner is waiting").waitFor();
+  await page.getByText("Nobody holds it. It is a lock of redisson. 1 owner is waiting").waitFor();
   await page.locator("tbody tr", { hasText: "“it hangs”" }).waitFor();
   await page.evaluate(() => { location.hash = "#/overview"; });
   const row = page.locator("tbody tr", { hasText: "fair" });

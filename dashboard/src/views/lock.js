@@ -50,12 +50,12 @@ async function partitionOf(db, key, query) {
 }
 
 // Most libraries store neither since when a lock is held nor since when owners wait for it.
-const isTold = (lock, elapsed) => !(lock.library && elapsed === 0);
+const isKnown = (lock, elapsed) => !(lock.library && elapsed === 0);
 
-const waitOf = (lock, place) => (isTold(lock, place.waited_ms)
+const waitOf = (lock, place) => (isKnown(lock, place.waited_ms)
   ? `, for ${duration(place.waited_ms + age())}` : "");
 
-const elapsed = (lock, ms) => (isTold(lock, ms) ? running(ms) : el("span.muted", "–"));
+const elapsed = (lock, ms) => (isKnown(lock, ms) ? running(ms) : el("span.muted", "–"));
 
 function sentence(lock) {
   const { holders, waiters } = lock;
@@ -65,7 +65,7 @@ function sentence(lock) {
   if (lock.library) {
     parts.push(lock.holder_count > 0
       ? `${plural(lock.holder_count, "owner holds", "owners hold")} it, with ${lock.library}.`
-      : `Nobody holds it, with ${lock.library}.`);
+      : `Nobody holds it. It is a lock of ${lock.library}.`);
   } else if (holders.length === 1) {
     const [only] = holders;
     parts.push(`${only.owner} has held it for ${duration(only.held_ms + age())}.`);
@@ -104,7 +104,7 @@ function whoIsNext(lock, ending) {
     return lock.holder_count > ending.length ? "Nobody is waiting."
       : "Nobody is waiting, so the lock becomes free.";
   }
-  if (lock.library) return `${next.owner} is told, and asks again.`;
+  if (lock.library) return `${next.owner} is notified and tries again.`;
   return isGrantedThen(lock, next, ending)
     ? `The next waiter, ${next.owner}, is granted it at once.`
     : `The next waiter is ${next.owner}, which is granted it when a slot is free.`;
@@ -138,7 +138,7 @@ async function endRooms(lock, body) {
 function whoLosesIt(lock, ending) {
   const lines = ending.length > kNamedInLines
     ? [`${plural(ending.length, "holder loses", "holders lose")} ${lock.key}:`]
-    : ending.map((one) => `${one.owner} loses ${lock.key}` + (isTold(lock, one.held_ms)
+    : ending.map((one) => `${one.owner} loses ${lock.key}` + (isKnown(lock, one.held_ms)
         ? `, which it has held for ${duration(one.held_ms + age())}.` : "."));
   const others = lock.holder_count - lock.holders.length;
   return others > 0 && ending.length > 1

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "server/command/environment/unix_time.h"
+#include "server/values/names.h"
 
 namespace fairlock::command {
 
@@ -34,11 +35,11 @@ std::vector<std::string_view> WaitersOf(const AskedKey& asked, const values::Lib
     if (!asked.MayRead(queue.key)) continue;
     const auto* list = FindContent<values::List>(asked.server, asked.Beside(queue.key), asked.now);
     if (list == nullptr) continue;
-    const auto overdue = OverdueOf(asked, queue.ends_key);
+    const values::Names overdue(OverdueOf(asked, queue.ends_key));
     const std::size_t before = waiters.size();
     for (const std::string& element : list->elements()) {
       if (lock.mark && element == *lock.mark) continue;
-      if (std::ranges::find(overdue, element) == overdue.end()) waiters.push_back(element);
+      if (!overdue.Has(element)) waiters.push_back(element);
     }
     if (queue.first == values::ListEnd::kRight) {
       std::reverse(waiters.begin() + static_cast<std::ptrdiff_t>(before), waiters.end());
