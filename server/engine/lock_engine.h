@@ -115,6 +115,8 @@ class LockEngine final {
   }
   // The overrides in force.
   const LimitOverrides& Limits(TimeMs now) { return rules_.limits.Overrides(now); }
+  // The same, but those that are due may not have ended yet.
+  const LimitOverrides& limits() const { return state_.overrides; }
   // Drains all keys until then: no new owner is admitted.
   void DelayGrantsUntil(TimeMs end) { rules_.limits.DelayGrantsUntil(end); }
   // Inspection. Each call first ends what is due on the key, so it may have effects.
@@ -177,7 +179,7 @@ class LockEngine final {
   }
   // Visits the rows of about `count` locks from `cursor` on. The cursor works as in Scan.
   std::uint64_t ScanRows(std::uint64_t cursor, std::size_t count, const RowDetail& extent,
-                         TimeMs now, RowSink& sink) {
+                         TimeMs now, RowSink& sink) const {
     return rules_.snapshots.ScanRows(cursor, count, extent, now, sink);
   }
   // The same, but only for leases of at least `lease_ms_min` of which another tenth has passed

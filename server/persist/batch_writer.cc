@@ -50,6 +50,10 @@ void DropRepeats(std::vector<engine::ChangeLog::Name>& names) {
 
 BatchWriter::BatchWriter(engine::LockEngine& engine) : engine_(engine) {
   changes_.Clear(engine.next_token());
+  // Those that were restored are written again, with ages of this run.
+  for (const engine::LimitOverride& limit : engine_.limits().all()) {
+    stored_limits_.emplace(std::pair(limit.db, limit.pattern), StoredLimit{limit, 0});
+  }
   changes_.have_limits_changed = true;
   engine_.set_change_log(&changes_);
 }
@@ -114,18 +118,21 @@ void BatchWriter::WriteHolds(storage::RecordWriter& batch, GrantsOfBatch& grants
 void BatchWriter::WriteChangedLimits(const Moment& moment, storage::RecordWriter& batch) {
   auto gone = std::move(stored_limits_);
   stored_limits_.clear();
+  std::uint64_t age = 0;
   const std::vector<engine::LimitOverride>& limits = engine_.Limits(moment.now).all();
   // Among equally specific ones, the newest comes first.
   for (auto at = limits.rbegin(); at != limits.rend(); ++at) {
     const engine::LimitOverride& limit = *at;
     const std::pair<std::uint8_t, std::string> name(limit.db, limit.pattern);
     const auto stored = gone.find(name);
-    const bool is_stored = stored != gone.end() && IsSame(stored->second, limit);
-    if (!is_stored) PutRow(batch, RowOf(limit, next_limit_age_++, moment));
+    const bool is_stored =
+        stored != gone.end() && IsSame(stored->second.limit, limit) && stored->second.age > age;
+    age = is_stored ? stored->second.age : next_limit_age_++;
+    if (!is_stored) PutRow(batch, RowOf(limit, age, moment));
     if (stored != gone.end()) gone.erase(stored);
-    stored_limits_.emplace(name, limit);
+    stored_limits_.emplace(name, StoredLimit{limit, age});
   }
-  for (const auto& [name, limit] : gone) {
+  for (const auto& [name, stored] : gone) {
     storage::DeleteLimit(batch, {.db = name.first, .pattern = name.second});
   }
 }

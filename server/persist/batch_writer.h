@@ -52,9 +52,15 @@ class BatchWriter {
 
   engine::LockEngine& engine_;
   engine::ChangeLog changes_;
+  struct StoredLimit {
+    engine::LimitOverride limit;
+    std::uint64_t age = 0;  // 0: that of an earlier run
+  };
+
   // The override from which each stored row was made, by database and pattern.
-  std::map<std::pair<std::uint8_t, std::string>, engine::LimitOverride> stored_limits_;
-  // Of equally specific patterns, the newest has the highest age.
+  std::map<std::pair<std::uint8_t, std::string>, StoredLimit> stored_limits_;
+  // Of equally specific patterns, the newest has the highest age. Slices of snapshots use up ages
+  // too: a snapshot begins with all limits, in their order.
   std::uint64_t next_limit_age_ = 1;
   bool has_long_leases_ = false;
 };

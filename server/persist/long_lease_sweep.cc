@@ -1,6 +1,5 @@
 #include "server/persist/long_lease_sweep.h"
 
-#include "server/persist/persist_limits.h"
 #include "server/persist/row_writer.h"
 
 namespace fairlock::persist {
@@ -13,7 +12,7 @@ void LongLeaseSweep::Advance(engine::TimeMs now, storage::RecordWriter& batch) {
   }
   RowWriter rows(batch);
   const std::uint64_t next =
-      engine_.ScanLongLeases(*cursor_, kLocksOfASlice, kLongLeaseMs, from_, to_, rows);
+      engine_.ScanLongLeases(*cursor_, locks_of_a_slice_, kLongLeaseMs, from_, to_, rows);
   cursor_ = next;
   if (next != 0) return;
   cursor_.reset();

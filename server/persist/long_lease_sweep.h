@@ -14,7 +14,8 @@ namespace fairlock::persist {
 // another tenth of it has passed. Loop-confined.
 class LongLeaseSweep {
  public:
-  LongLeaseSweep(engine::LockEngine& engine, engine::TimeMs now) : engine_(engine), from_(now) {}
+  LongLeaseSweep(engine::LockEngine& engine, std::size_t locks_of_a_slice, engine::TimeMs now)
+      : engine_(engine), locks_of_a_slice_(locks_of_a_slice), from_(now) {}
 
   bool is_in_progress() const { return cursor_.has_value(); }
   engine::TimeMs NextDeadline() const { return from_ + kLongLeaseSweepMs; }
@@ -23,6 +24,7 @@ class LongLeaseSweep {
 
  private:
   engine::LockEngine& engine_;
+  const std::size_t locks_of_a_slice_;
   std::optional<std::uint64_t> cursor_;
   engine::TimeMs from_;  // when the last sweep began
   engine::TimeMs to_ = 0;

@@ -9,9 +9,6 @@ namespace fairlock::persist {
 
 namespace {
 
-// A snapshot begins when the total size of the batches since the last one reaches this, or twice
-// the size of the last snapshot if that is more.
-constexpr std::uint64_t kBatchBytesMax = std::uint64_t{64} << 20;
 // While more bytes than this wait for the journal, no slice is added, so that replies are not
 // delayed.
 constexpr std::uint64_t kWaitingBytesOfSlices = kWaitingBytesMax / 4;
@@ -25,10 +22,11 @@ std::optional<SnapshotTask::Cursor> SnapshotTask::WritePart(const Cursor& cursor
                                                             engine::TimeMs now) {
   std::uint64_t next = 0;
   if (cursor.is_in_values) {
-    next = values_->WriteSlice(cursor.next, {.with_time_left = detail.with_time_left}, now, slice_);
+    next = values_->WriteSlice(cursor.next, pace_.locks_of_a_slice,
+                               {.with_time_left = detail.with_time_left}, now, slice_);
   } else {
     RowWriter rows(slice_);
-    next = engine_.ScanRows(cursor.next, kLocksOfASlice, detail, now, rows);
+    next = engine_.ScanRows(cursor.next, pace_.locks_of_a_slice, detail, now, rows);
   }
   if (next != 0) return Cursor{cursor.is_in_values, next};
   if (cursor.is_in_values || !values_) return std::nullopt;
@@ -37,7 +35,7 @@ std::optional<SnapshotTask::Cursor> SnapshotTask::WritePart(const Cursor& cursor
 
 void SnapshotTask::Advance(engine::TimeMs now, const WriteHead& write_head) {
   if (!cursor_) {
-    if (batch_bytes_ < std::max(kBatchBytesMax, 2 * snapshot_bytes_)) return;
+    if (batch_bytes_ < std::max(pace_.batch_bytes, 2 * snapshot_bytes_)) return;
     journal_.BeginSnapshot();
     cursor_ = Cursor();
     batch_bytes_ = snapshot_bytes_ = 0;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "server/engine/lock_engine.h"
+#include "server/persist/persist_limits.h"
 #include "server/persist/value_writer.h"
 #include "storage/log/journal.h"
 
@@ -19,11 +20,12 @@ class SnapshotTask {
   using WriteHead = std::function<void(storage::RecordWriter& slice)>;
 
   // `values` is empty if values are not stored; it may change until the first snapshot.
-  SnapshotTask(engine::LockEngine& engine, const std::optional<ValueWriter>& values,
-               storage::Journal& journal, const storage::LogEnd& end)
+  SnapshotTask(const engine::LockEngine& engine, const std::optional<ValueWriter>& values,
+               storage::Journal& journal, const storage::LogEnd& end, const SnapshotPace& pace)
       : engine_(engine),
         values_(values),
         journal_(journal),
+        pace_(pace),
         batch_bytes_(end.batch_bytes),
         snapshot_bytes_(end.slice_bytes) {}
 
@@ -52,9 +54,10 @@ class SnapshotTask {
   std::optional<Cursor> WritePart(const Cursor& cursor, const engine::RowDetail& detail,
                                   engine::TimeMs now);
 
-  engine::LockEngine& engine_;
+  const engine::LockEngine& engine_;
   const std::optional<ValueWriter>& values_;
   storage::Journal& journal_;
+  const SnapshotPace pace_;
   storage::RecordWriter slice_;
   std::uint64_t batch_bytes_;     // the size of the batches since the last snapshot began
   std::uint64_t snapshot_bytes_;  // the size of the last snapshot

@@ -62,8 +62,8 @@ StateLog::StateLog(engine::LockEngine& engine, storage::LogHome& home, const Loa
       space_(options_.free_bytes_min),
       boot_id_(storage::BootId()),
       journal_(home_.store(), home_.end(), JournalOptionsOf(options_), options_.wake),
-      snapshot_(engine_, value_writer_, journal_, home_.end()),
-      sweep_(engine_, step.now) {
+      snapshot_(engine_, value_writer_, journal_, home_.end(), options_.snapshots),
+      sweep_(engine_, options_.snapshots.locks_of_a_slice, step.now) {
   JudgeLastRun(rows);
   if (keeps_locks()) {
     rows.RestoreInto(engine_, {.now = step.now,

@@ -13,6 +13,7 @@
 #include "server/persist/batch_writer.h"
 #include "server/persist/loaded_rows.h"
 #include "server/persist/long_lease_sweep.h"
+#include "server/persist/persist_limits.h"
 #include "server/persist/snapshot_task.h"
 #include "server/persist/space_check.h"
 #include "server/persist/token_reservation.h"
@@ -46,6 +47,7 @@ struct StateLogOptions {
   // then waits for a write that began after the reply was made, which proves that no process had
   // taken over by then. Requires kSync.
   bool confirms_replies = false;
+  SnapshotPace snapshots;
   // The values that are stored beside the locks; null: there are none. Must outlive the log.
   values::ValueStore* values = nullptr;
   // Called by the journal's threads when BeginTurn has something to do.

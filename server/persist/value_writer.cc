@@ -10,9 +10,10 @@ void ValueWriter::Write(storage::RecordWriter& batch) {
                   [&](const rows::Value& row) { PutRow(batch, row); });
 }
 
-std::uint64_t ValueWriter::WriteSlice(std::uint64_t cursor, const values::ValueDetail& detail,
-                                      engine::TimeMs now, storage::RecordWriter& slice) const {
-  return values_.Scan(cursor, kLocksOfASlice, [&](const values::Value& value) {
+std::uint64_t ValueWriter::WriteSlice(std::uint64_t cursor, std::size_t count,
+                                      const values::ValueDetail& detail, engine::TimeMs now,
+                                      storage::RecordWriter& slice) const {
+  return values_.Scan(cursor, count, [&](const values::Value& value) {
     PutRow(slice, values_.RowOf(value, detail, now));
     return slice.size() < kValueBytesOfASlice;
   });

@@ -20,10 +20,11 @@ class ValueWriter {
   bool has_changes() const { return values_.has_logged(); }
   // Adds the rows of everything that has changed since the last call.
   void Write(storage::RecordWriter& batch);
-  // Adds the values from `cursor` on, as many as fit into a slice of a snapshot, and returns the
-  // next cursor, 0 at the end.
-  std::uint64_t WriteSlice(std::uint64_t cursor, const values::ValueDetail& detail,
-                           engine::TimeMs now, storage::RecordWriter& slice) const;
+  // Adds about `count` values from `cursor` on, or fewer if no more fit into a slice of a snapshot,
+  // and returns the next cursor, 0 at the end.
+  std::uint64_t WriteSlice(std::uint64_t cursor, std::size_t count,
+                           const values::ValueDetail& detail, engine::TimeMs now,
+                           storage::RecordWriter& slice) const;
 
  private:
   values::ValueStore& values_;

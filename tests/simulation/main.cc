@@ -2,13 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <iomanip>
 #include <iostream>
 #include <string>
 
+#include "tests/simulation/arguments.h"
 #include "tests/simulation/campaign.h"
-#include "tests/simulation/faults/active_fault.h"
 #include "tests/simulation/shortener.h"
 
 namespace fairlock::simulation {
@@ -23,46 +22,6 @@ struct Arguments {
   double steps_per_second_min = 0;
   CampaignOptions campaign;
 };
-
-constexpr int kBadArguments = 2;
-
-bool ParseNumber(std::string_view text, std::uint64_t& number) {
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
-  return result.ec == std::errc() && result.ptr == text.data() + text.size();
-}
-
-// "7" or "1..2000".
-bool ParseSeeds(const std::string& text, CampaignOptions& options) {
-  const std::size_t dots = text.find("..");
-  if (dots == std::string::npos) {
-    options.last_seed = 0;
-    if (!ParseNumber(text, options.first_seed)) return false;
-    options.last_seed = options.first_seed;
-    return true;
-  }
-  return ParseNumber(std::string_view(text).substr(0, dots), options.first_seed) &&
-         ParseNumber(std::string_view(text).substr(dots + 2), options.last_seed) &&
-         options.first_seed <= options.last_seed;
-}
-
-// Switches the fault on; returns false if this program has no such fault.
-bool ActivateFault(const std::string& name) {
-  if (name == "none") return true;
-  const auto names = FaultNames();
-  if (names.empty()) {
-    std::cerr << "fairlock_sim: only fairlock_sim_faults has faults, and this is not it\n";
-    return false;
-  }
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) {
-    std::cerr << "fairlock_sim: --fault must be one of the following, got '" << name << "': none";
-    for (const std::string_view known : names) std::cerr << " " << known;
-    std::cerr << "\n";
-    return false;
-  }
-  active_fault = static_cast<int>(found - names.begin()) + 1;
-  return true;
-}
 
 void DeclareOptions(CLI::App& app, Arguments& arguments) {
   app.add_option("--seed,--seeds", arguments.seeds, "one seed N, or all from A to B: A..B")
@@ -87,8 +46,8 @@ void DeclareOptions(CLI::App& app, Arguments& arguments) {
 }
 
 bool CheckArguments(Arguments& arguments, const std::string& program) {
-  if (!ParseSeeds(arguments.seeds, arguments.campaign)) {
-    std::cerr << "fairlock_sim: --seeds '" << arguments.seeds << "' is neither N nor A..B\n";
+  CampaignOptions& campaign = arguments.campaign;
+  if (!ParseSeeds("fairlock_sim", arguments.seeds, campaign.first_seed, campaign.last_seed)) {
     return false;
   }
   if (!arguments.only.empty()) {
@@ -108,7 +67,7 @@ bool CheckArguments(Arguments& arguments, const std::string& program) {
   arguments.campaign.program = program;
   if (arguments.judge != "all") arguments.campaign.program += " --judge " + arguments.judge;
   if (arguments.fault != "none") arguments.campaign.program += " --fault " + arguments.fault;
-  return ActivateFault(arguments.fault);
+  return ActivateFault("fairlock_sim", arguments.fault);
 }
 
 int Run(const Arguments& arguments) {

@@ -45,6 +45,7 @@ void Renewals::ExtendUnsentLease(const ChangeLog::Name& name, DurationMs delay_m
   if (lock == nullptr) return;
   auto& hold = const_cast<Hold&>(*Holds::FindToken(*lock, name.number));
   const TimeMs end = std::min(Holds::LeaseEndOf(hold) + delay_ms, kNever);
+  if (hold.is_remaining_stored()) state_.LogHold(name.key_hash, hold);
   if (!hold.is_claim()) {
     state_.wheel.Schedule(hold, end, TimerClass::kLease);
     return;

@@ -37,7 +37,7 @@ rows::Claim Snapshots::RowOf(const Claim& claim) const {
   return row;
 }
 
-rows::Hold Snapshots::RowOf(const LockEntry& lock, Hold& hold, bool with_time_left,
+rows::Hold Snapshots::RowOf(const LockEntry& lock, const Hold& hold, bool with_time_left,
                             TimeMs now) const {
   rows::Hold row{.id = IdOf(lock, hold.token)};
   if (hold.is_claim()) {
@@ -52,24 +52,21 @@ rows::Hold Snapshots::RowOf(const LockEntry& lock, Hold& hold, bool with_time_le
   }
   const TimeMs end = Holds::LeaseEndOf(hold);
   if (with_time_left && end < kNever) row.remaining_ms = std::max<DurationMs>(end - now, 1);
-  hold.set_remaining_stored(row.remaining_ms.has_value());
   return row;
 }
 
-rows::Place Snapshots::RowOf(Claim& place) const {
-  place.is_stored = true;
+rows::Place Snapshots::PlaceRowOf(const Claim& place) const {
   rows::Place row{.arrival = place.arrival,
                   .db = place.lock.key().db,
                   .key = place.lock.key().bytes,
-                  .claim = RowOf(static_cast<const Claim&>(place)),
+                  .claim = RowOf(place),
                   .keep_ms = static_cast<DurationMs>(place.keep_ms)};
   const DurationMs wait_ms = ChannelWaitOf(FirstClaim(place));
   if (row.claim.channel && wait_ms < kForever) row.wait_ms = wait_ms;
   return row;
 }
 
-rows::Cooldown Snapshots::RowOf(Cooldown& cooldown, TimeMs now) {
-  cooldown.is_stored = true;
+rows::Cooldown Snapshots::RowOf(const Cooldown& cooldown, TimeMs now) {
   return {.id = IdOf(cooldown.lock, cooldown.token),
           .mode = cooldown.mode,
           .length_ms = std::max<DurationMs>(cooldown.deadline() - now, 1)};
@@ -80,7 +77,9 @@ std::optional<rows::Hold> Snapshots::FindHoldRow(const ChangeLog::Name& name) {
     return Holds::FindToken(entry, name.number) != nullptr;
   });
   if (lock == nullptr) return std::nullopt;
-  return RowOf(*lock, const_cast<Hold&>(*Holds::FindToken(*lock, name.number)), false, 0);
+  auto& hold = const_cast<Hold&>(*Holds::FindToken(*lock, name.number));
+  hold.set_remaining_stored(false);
+  return RowOf(*lock, hold, false, 0);
 }
 
 std::optional<rows::Place> Snapshots::FindPlaceRow(const ChangeLog::PlaceName& name,
@@ -93,7 +92,8 @@ std::optional<rows::Place> Snapshots::FindPlaceRow(const ChangeLog::PlaceName& n
   });
   const bool is_there = found != nullptr && found->arrival == name.arrival && found->is_place();
   if (!is_there) return std::nullopt;
-  return RowOf(*found);
+  found->is_stored = true;
+  return PlaceRowOf(*found);
 }
 
 std::optional<rows::Cooldown> Snapshots::FindCooldownRow(const ChangeLog::Name& name, TimeMs now) {
@@ -108,28 +108,30 @@ std::optional<rows::Cooldown> Snapshots::FindCooldownRow(const ChangeLog::Name& 
     return found != nullptr;
   });
   if (found == nullptr) return std::nullopt;
+  found->is_stored = true;
   return RowOf(*found, now);
 }
 
-void Snapshots::WriteRows(LockEntry& lock, const RowDetail& extent, TimeMs now, RowSink& sink) {
+void Snapshots::WriteRows(const LockEntry& lock, const RowDetail& extent, TimeMs now,
+                          RowSink& sink) const {
   if (lock.has_plain_hold()) sink.Take(RowOf(lock, lock.plain, extent.with_time_left, now));
   if (lock.contended == nullptr) return;
-  for (Claim& hold : lock.contended->holds) {
+  for (const Claim& hold : lock.contended->holds) {
     sink.Take(RowOf(lock, hold, extent.with_time_left, now));
   }
-  for (Cooldown& cooldown : lock.contended->cooldowns) sink.Take(RowOf(cooldown, now));
-  for (Claim& place : lock.contended->queue) {
+  for (const Cooldown& cooldown : lock.contended->cooldowns) sink.Take(RowOf(cooldown, now));
+  for (const Claim& place : lock.contended->queue) {
     const bool is_first = &FirstClaim(place) == &place;
     const bool is_wanted = place.keep_ms > 0 || extent.with_all_places;
-    if (is_first && is_wanted && place.state != ClaimState::kMarked) sink.Take(RowOf(place));
+    if (is_first && is_wanted && place.state != ClaimState::kMarked) sink.Take(PlaceRowOf(place));
   }
 }
 
 std::uint64_t Snapshots::ScanRows(std::uint64_t cursor, std::size_t count, const RowDetail& extent,
-                                  TimeMs now, RowSink& sink) {
+                                  TimeMs now, RowSink& sink) const {
   std::size_t visited = 0;
   do {
-    cursor = state_.table.ScanGroup(cursor, [&](LockEntry& lock) {
+    cursor = state_.table.ScanGroup(cursor, [&](const LockEntry& lock) {
       ++visited;
       WriteRows(lock, extent, now, sink);
     });
@@ -150,7 +152,9 @@ std::uint64_t Snapshots::ScanLongLeases(std::uint64_t cursor, std::size_t count,
         const auto tenths_passed = [&](TimeMs time) {
           return (lease_ms - (Holds::LeaseEndOf(hold) - time)) * 10 / lease_ms;
         };
-        if (tenths_passed(then) != tenths_passed(now)) sink.Take(RowOf(lock, hold, true, now));
+        if (tenths_passed(then) == tenths_passed(now)) return;
+        hold.set_remaining_stored(true);
+        sink.Take(RowOf(lock, hold, true, now));
       };
       if (lock.has_plain_hold()) look_at(lock.plain);
       if (lock.contended == nullptr) return;

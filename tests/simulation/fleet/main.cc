@@ -7,19 +7,17 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <iomanip>
 #include <iostream>
 #include <string>
 
-#include "tests/simulation/faults/active_fault.h"
+#include "tests/simulation/arguments.h"
 #include "tests/simulation/fleet/fleet.h"
 #include "tests/simulation/isolated_run.h"
 
 namespace fairlock::fleet {
 namespace {
 
-constexpr int kBadArguments = 2;
 constexpr int kFailureCode = 3;
 constexpr unsigned kSecondsOfSeedMax = 60;
 constexpr unsigned kSecondsOfCampaignMax = 7 * 24 * 3600;
@@ -36,35 +34,6 @@ struct Arguments {
   bool has_partitions = false;
   bool runs_twice = false;
 };
-
-bool ParseNumber(std::string_view text, std::uint64_t& number) {
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
-  return result.ec == std::errc() && result.ptr == text.data() + text.size();
-}
-
-// Parses "7" or "1..2000".
-bool ParseSeeds(Arguments& arguments) {
-  const std::string_view text = arguments.seeds;
-  const std::size_t dots = text.find("..");
-  const std::string_view last = dots == std::string::npos ? text : text.substr(dots + 2);
-  return ParseNumber(text.substr(0, dots), arguments.first) && ParseNumber(last, arguments.last) &&
-         arguments.first <= arguments.last;
-}
-
-bool ActivateFault(const std::string& name) {
-  if (name == "none") return true;
-  const auto names = simulation::FaultNames();
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) {
-    std::cerr << "fairlock_fleet_sim: --fault must be one of the following, got '" << name
-              << "': none";
-    for (const std::string_view known : names) std::cerr << " " << known;
-    std::cerr << "\n";
-    return false;
-  }
-  simulation::active_fault = static_cast<int>(found - names.begin()) + 1;
-  return true;
-}
 
 void PrintHistory(const FleetReport& report, bool is_whole) {
   const Violation& violation = *report.violation;
@@ -181,10 +150,12 @@ int main(int argc, char** argv) {
   app.add_flag("--expect-failure", arguments.expects_failure,
                "exit 0 if a seed fails, 1 if none does");
   CLI11_PARSE(app, argc, argv);
-  if (!ParseSeeds(arguments)) {
-    std::cerr << "fairlock_fleet_sim: --seeds '" << arguments.seeds << "' is neither N nor A..B\n";
+  constexpr std::string_view kProgram = "fairlock_fleet_sim";
+  using fairlock::simulation::kBadArguments;
+  if (!fairlock::simulation::ParseSeeds(kProgram, arguments.seeds, arguments.first,
+                                        arguments.last)) {
     return kBadArguments;
   }
-  if (!ActivateFault(arguments.fault)) return kBadArguments;
+  if (!fairlock::simulation::ActivateFault(kProgram, arguments.fault)) return kBadArguments;
   return RunCampaign(arguments);
 }

@@ -64,12 +64,14 @@ class RandomUse {
   }
 
   engine::TimeMs now() const { return now_; }
+  void PassTime(engine::DurationMs duration_ms) { now_ += duration_ms; }
 
   void Step() {
     effects_.resolutions.clear();
     switch (Pick(16)) {
       case 0:
         now_ += Pick(400);
+        if (Pick(4) == 0) now_ += Pick(70'000);  // so that a tenth of a long lease passes
         engine_.Advance(5, {now_, effects_});
         break;
       case 1:
@@ -128,6 +130,7 @@ class RandomUse {
   std::string_view Owner() { return kOwners[Pick(kOwners.size())]; }
   std::optional<engine::DurationMs> Lease() {
     if (Pick(3) == 0) return std::nullopt;
+    if (Pick(3) == 0) return 600'000 + static_cast<engine::DurationMs>(Pick(3) * 300'000);
     return 1 + static_cast<engine::DurationMs>(Pick(1000));
   }
 
