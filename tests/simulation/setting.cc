@@ -128,6 +128,7 @@ void MakeOptions(Random& random, Setting& setting) {
     // place matters.
     setting.is_lagging = false;
   }
+  options.grants_of_a_turn = ~std::size_t{0};  // the model grants at once
   if (random.OneIn(10)) options.places_per_key_max = random.Below(4) + 1;
   if (random.OneIn(10)) options.claims_per_client_max = random.Below(5) + 1;
   const bool is_bounded =

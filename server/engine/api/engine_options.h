@@ -25,6 +25,9 @@ struct EngineOptions {
   bool ends_native_leases = false;
   // Places without KEEP are stored too, so that their owners can return to them after a restart.
   bool stores_all_places = false;
+  // How many places may be granted between two calls of Advance, beyond the first one of each
+  // queue. Others follow in the next calls; at least 1.
+  std::size_t grants_of_a_turn = 1'000;
   KeepRules keep_rules =
       {};  // how long the place of a SET NX is kept after the request; at most keep_ms_max
   std::size_t deadlock_search = 10'000;  // how many places and holds are examined for one wait

@@ -72,7 +72,7 @@ void EngineRules::DropMembers(ContendedLock& contended) {
   while (!contended.holds.empty()) {
     Claim& hold = contended.holds.front();
     holds.Unbind(hold);
-    contended.holds.pop_front();
+    contended.holds.erase(hold);
     claims.Destroy(hold);
   }
 }

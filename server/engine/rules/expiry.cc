@@ -68,7 +68,7 @@ void Expiry::Reconsider(LockEntry& lock, Step step) {
 
 bool Expiry::ReconsiderQueues(std::size_t queues_max, Step step) {
   for (; limits_.IsAnyQueueUnseen(); --queues_max) {
-    if (queues_max == 0) return true;
+    if (queues_max == 0 || state_.grants_left == 0) return true;
     LockEntry& lock = state_.queues.begin()->queue.front().lock;
     ExpireDue(state_.table.HashOf(lock.key()), lock, step);
   }
@@ -205,6 +205,7 @@ bool Expiry::Advance(std::size_t steps_max, Step step) {
   const auto order = [](const TimerNode& node) { return OrderOf(node); };
   assert(!state_.is_in_transaction);
   if (state_.is_frozen) return false;
+  state_.grants_left = state_.options.grants_of_a_turn;
   limits_.EndDue(step.now);
   const bool are_more_due =
       state_.wheel.Advance(LastTickBefore(step.now), steps_max, report, order);

@@ -102,12 +102,17 @@ void Grants::GrantOrDefer(LockEntry& lock, Step step) {
 
 void Grants::GrantQueue(LockEntry& lock, Step step) {
   ContendedLock& contended = *lock.contended;
+  bool is_first = true;
   for (auto at = contended.active.begin(); at != contended.active.end();) {
     Claim& place = *at;
     ++at;
     if (place.is_reserved) continue;
     if (!limits_.HasSlot(lock, place.mode)) break;
     if (place.multi_lock() != nullptr && turns_.FindBlocked(place, place.mode) != nullptr) break;
+    if (!std::exchange(is_first, false)) {
+      if (state_.grants_left == 0) return wait_queue_.LeaveUnseen(contended);
+      --state_.grants_left;
+    }
     GrantOrReserve(place, step);
   }
 }

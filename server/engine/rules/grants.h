@@ -1,6 +1,7 @@
 // Grants: whenever a slot becomes free or the queue changes, the places whose turn has come are
-// granted, or get a slot reserved if their owner is absent. Within a transaction (EXEC, a script)
-// this happens at the end, the longest wait first.
+// granted, or get a slot reserved if their owner is absent. If thousands can be granted at once,
+// most of them follow in the next calls of Advance, in their order. Within a transaction (EXEC, a
+// script) this happens at the end, the longest wait first.
 #pragma once
 
 #include <deque>

@@ -113,7 +113,7 @@ void Holds::End(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEnd end, Ti
     const bool is_lost = claim.channel() != nullptr && end != HoldEnd::kReleased;
     if (is_lost) events_.SendLoss(claim, end, now);
     Unbind(claim);
-    lock.contended->holds.erase(lock.contended->holds.iterator_to(claim));
+    lock.contended->holds.erase(claim);
     cooldowns_.Begin(claim, end, now);
     claims_.Destroy(claim);
     return;
@@ -135,11 +135,7 @@ const Hold* Holds::FindToken(const LockEntry& lock, Token token) {
   if (token == 0) return nullptr;
   if (lock.plain.token == token) return &lock.plain;
   if (lock.contended == nullptr) return nullptr;
-  const auto& holds = lock.contended->holds;
-  // Starts at the newest hold, which is nearly always the one sought.
-  const auto found = std::find_if(holds.rbegin(), holds.rend(),
-                                  [&](const Claim& claim) { return claim.token == token; });
-  return found == holds.rend() ? nullptr : &*found;
+  return lock.contended->holds.Find(token);
 }
 
 }  // namespace fairlock::engine

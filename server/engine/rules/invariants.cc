@@ -94,7 +94,7 @@ void Invariants::CheckHolds(const LockEntry& lock) const {
   const bool is_all_shared = slots.taken_shared() == slots.taken();
   const bool is_within_limits =
       slots.taken_shared() == 0 && slots.taken() <= slots.smallest_limit();
-  assert(is_all_shared || is_within_limits || state_.limit_changes > 0);  // 1
+  assert(is_all_shared || is_within_limits || state_.limit_changes > 1);  // 1
 }
 
 void Invariants::CheckPlaces(const LockEntry& lock) const {

@@ -33,6 +33,7 @@ void Limits::DropEnded(TimeMs now) {
 void Limits::CountChange() {
   if (state_.changes != nullptr) state_.changes->have_limits_changed = true;
   ++state_.limit_changes;
+  state_.may_be_unseen = true;
 }
 
 bool Limits::HasSlotUnderOverrides(const LockEntry& lock, const Mode& mode) const {

@@ -50,7 +50,7 @@ class Limits {
     return contended.seen_changes == state_.limit_changes;
   }
   bool IsAnyQueueUnseen() const {
-    return state_.limit_changes != 0 && !state_.queues.empty() && !IsSeen(*state_.queues.begin());
+    return state_.may_be_unseen && !state_.queues.empty() && !IsSeen(*state_.queues.begin());
   }
 
  private:

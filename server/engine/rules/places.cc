@@ -126,7 +126,7 @@ void Places::Return(Claim& hold, TimeMs now) {
   events_.Emit(EventKind::kUndone, hash, hold.lock, hold, now);
   state_.LogHoldEnd(hold.lock, hold);
   contended.slots.Free(hold.mode);
-  contended.holds.erase(contended.holds.iterator_to(hold));
+  contended.holds.erase(hold);
   --state_.counts.holds;
   ++state_.recent.Touch(hash).ended;
   state_.wheel.Schedule(hold, kNever, TimerClass::kLease);

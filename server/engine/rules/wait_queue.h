@@ -20,6 +20,8 @@ class WaitQueue {
   // Link, Append and Activate act on one claim of a place.
   void Link(ContendedLock& contended);  // call this before a place joins
   void Append(ContendedLock& contended);
+  // The queue is considered again soon, before those that only new limits concern.
+  void LeaveUnseen(ContendedLock& contended);
   void Activate(Claim& claim);
   void Reserve(Claim& place);
   void Unreserve(Claim& place);

@@ -9,7 +9,8 @@ EngineState::EngineState(const EngineOptions& engine_options)
       channels(engine_options.hash_seed),
       table(engine_options.hash_seed),
       next_token(engine_options.first_token),
-      waiting(engine_options.hash_seed) {
+      waiting(engine_options.hash_seed),
+      grants_left(engine_options.grants_of_a_turn) {
   assert(next_token > 0);
 }
 

@@ -74,9 +74,12 @@ struct EngineState {
   std::uint64_t next_arrival = 1;
   WaitingRequests waiting;
   LimitOverrides overrides;
-  std::uint64_t limit_changes = 0;  // how many times the overrides have changed
+  // How many times the overrides have changed, plus 1, so that a queue that has seen 0 is unseen.
+  std::uint64_t limit_changes = 1;
   QueueSet queues;
-  std::uint64_t next_queue_number = 1;
+  std::uint64_t next_queue_number = std::uint64_t{1} << 63;
+  bool may_be_unseen = false;               // whether a queue was ever unseen
+  std::size_t grants_left;                  // of EngineOptions::grants_of_a_turn
   std::vector<LockEntry*> queues_to_grant;  // the next Grants::GrantNext considers them
   Attachment closed;  // has the remaining session holds of closed connections, which end soon
   bool is_in_transaction = false;

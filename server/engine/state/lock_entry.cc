@@ -7,6 +7,33 @@
 
 namespace fairlock::engine {
 
+void HoldList::Index(Claim& hold) {
+  if (by_token_ != nullptr) {
+    by_token_->emplace(Token{hold.token}, &hold);
+    return;
+  }
+  by_token_ = std::make_unique<boost::unordered_flat_map<Token, Claim*>>();
+  by_token_->reserve(2 * size());
+  for (Claim& each : *this) by_token_->emplace(Token{each.token}, &each);
+}
+
+void HoldList::erase(Claim& hold) {
+  if (by_token_ != nullptr) by_token_->erase(Token{hold.token});
+  Base::erase(iterator_to(hold));
+  if (size() <= kSearchedMax / 2) by_token_.reset();
+}
+
+const Claim* HoldList::Find(Token token) const {
+  if (by_token_ != nullptr) {
+    const auto found = by_token_->find(token);
+    return found == by_token_->end() ? nullptr : found->second;
+  }
+  // Starts at the newest hold, which is nearly always the one sought.
+  const auto found =
+      std::find_if(rbegin(), rend(), [&](const Claim& claim) { return claim.token == token; });
+  return found == rend() ? nullptr : &*found;
+}
+
 namespace {
 
 using MetaSize = std::uint16_t;

@@ -4,6 +4,7 @@
 
 #include <boost/intrusive/list.hpp>
 #include <boost/intrusive/set.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -51,6 +52,45 @@ class Cooldown final : public TimerNode, public MemberHook {
   bool is_stored = false;  // whether it has a row
 };
 
+template <typename Member, typename Hook = MemberHook>
+using MemberList = boost::intrusive::list<Member, boost::intrusive::base_hook<Hook>>;
+
+// The holds of a contended lock except its plain hold, by token. Finding one by its token is O(1):
+// if there are more than a few, they are indexed. (An owner's hold is found by
+// LockTable::FindClaim.)
+class HoldList : private MemberList<Claim> {
+  using Base = MemberList<Claim>;
+
+ public:
+  using Base::begin;
+  using Base::const_iterator;
+  using Base::empty;
+  using Base::end;
+  using Base::front;
+  using Base::iterator;
+  using Base::size;
+
+  void push_back(Claim& hold) {
+    Base::push_back(hold);
+    if (by_token_ != nullptr || size() > kSearchedMax) Index(hold);
+  }
+  void push_front(Claim& hold) {
+    Base::push_front(hold);
+    if (by_token_ != nullptr || size() > kSearchedMax) Index(hold);
+  }
+  void erase(Claim& hold);
+  // The hold with that token, or null.
+  const Claim* Find(Token token) const;
+
+ private:
+  static constexpr std::size_t kSearchedMax = 16;
+
+  void Index(Claim& hold);
+
+  // All of them, or null if they are few.
+  std::unique_ptr<boost::unordered_flat_map<Token, Claim*>> by_token_;
+};
+
 using QueueHook =
     boost::intrusive::set_base_hook<boost::intrusive::tag<struct QueueTag>,
                                     boost::intrusive::link_mode<boost::intrusive::safe_link>>;
@@ -61,23 +101,22 @@ using TransactionHook =
 
 // The additional state of a lock that has, or had a moment ago, more than a single plain hold.
 struct ContendedLock : QueueHook, TransactionHook {
-  template <typename Member, typename Hook = MemberHook>
-  using List = boost::intrusive::list<Member, boost::intrusive::base_hook<Hook>>;
-
-  List<Claim> queue;               // all places, by number
-  List<Claim, ActiveHook> active;  // the places that are not skipped, by number
-  List<Claim> holds;               // by token; the plain hold, if any, is older than all of these
-  List<Watcher> watchers;          // by newest_token
-  List<Cooldown> cooldowns;        // in the order of their beginnings
+  MemberList<Claim> queue;               // all places, by number
+  MemberList<Claim, ActiveHook> active;  // the places that are not skipped, by number
+  HoldList holds;                  // by token; the plain hold, if any, is older than all of these
+  MemberList<Watcher> watchers;    // by newest_token
+  MemberList<Cooldown> cooldowns;  // in the order of their beginnings
   Slots slots;  // taken by holds (including the plain hold), reservations and cooldowns
   std::uint64_t next_number = 1;
   std::uint64_t queue_number = 0;          // in EngineState::queues
   std::uint32_t reserved = 0;              // how many places have a slot reserved
   std::uint32_t multi_locks_in_queue = 0;  // how many places are of MLOCKs
   TimeMs due_min = kNever;                 // no member has an earlier deadline
-  std::uint64_t seen_changes = 0;  // EngineState::limit_changes when the queue was last considered
-  bool is_to_grant = false;        // in EngineState::queues_to_grant
-  bool is_expiring = false;        // in EngineState::expiring: it must not be freed
+  // EngineState::limit_changes when the queue was last considered; 0: it was not considered to its
+  // end.
+  std::uint64_t seen_changes = 0;
+  bool is_to_grant = false;  // in EngineState::queues_to_grant
+  bool is_expiring = false;  // in EngineState::expiring: it must not be freed
   // Why the key may have ceased to exist; GrantNext emits the event if it has.
   std::optional<Cause> vacating;
 
