@@ -53,8 +53,13 @@ void EngineDriver::ApplyRedis(const Call& call, TimeMs now, Outcome& outcome) {
 }
 
 void EngineDriver::Write(const Call& call, TimeMs now, Outcome& outcome) {
+  engine::LockRequest request;
+  request.key = KeyOf(call);
+  const engine::WriteRequest written = WriteRequestOf(call, call.key);
+  request.owner = written.value;
+  NoteReservation({request.key}, request, now, outcome);
   const engine::WriteResult result =
-      redis_.Write(WriteRequestOf(call, call.key), AttachmentOf(call.connection), {now, effects_});
+      redis_.Write(written, AttachmentOf(call.connection), {now, effects_});
   outcome.status = static_cast<int>(result.status);
   outcome.reason = static_cast<int>(result.reason);
   outcome.token = result.token;

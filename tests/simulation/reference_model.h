@@ -95,6 +95,7 @@ class ReferenceModel {
   // The first of the place's keys on which its turn has not come.
   std::optional<int> FindBlocked(const ModelPlace& place, const Mode& mode) const;
   void SetReserved(const ModelPlace& place, bool is_reserved);
+  std::optional<int> FindBlockedAgain(const ModelPlace& earlier, const Mode& mode) const;
   Token GiveHolds(const ModelPlace& place, bool was_in_line, TimeMs now);
   Token GrantPlace(const ModelPlace& place, TimeMs now);
   void ConfirmAll(Token token);

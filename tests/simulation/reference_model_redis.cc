@@ -134,7 +134,7 @@ std::optional<DenialReason> ReferenceModel::WhyNotNew(int key_index, int owner) 
   const ModelPlace place = key.line[*index];
   if (place.is_mlock || place.state == PlaceState::kWaiting) return WhyNot(key, {});
   SetReserved(place, false);
-  const bool is_blocked = IsBlockedOn(key_index, place, {});
+  const bool is_blocked = FindBlockedAgain(place, {}).has_value();
   const DenialReason reason = WhyNot(key, {});
   SetReserved(place, place.is_reserved);
   if (!is_blocked) return std::nullopt;

@@ -9,7 +9,7 @@ LockResult RepeatedRequests::Repeat(Claim& place, const LockRequest& request, At
   const Mode asked = request.mode();
   const bool was_reserved = place.is_reserved;
   wait_queue_.Unreserve(place);
-  const Claim* blocked = turns_.FindBlocked(place, asked);
+  const Claim* blocked = turns_.FindBlockedAgain(place, was_reserved, asked);
   const DenialReason reason =
       blocked != nullptr ? turns_.ReasonFor(blocked->lock, asked) : DenialReason::kNone;
   const bool is_asking_only = places_.WaitOf(request) == 0 && request.keep_ms == 0;
