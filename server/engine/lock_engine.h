@@ -50,8 +50,8 @@ class LockEngine final {
   TransferResult Transfer(const TransferRequest& request, Step step) {
     return rules_.transfers.Transfer(request, step);
   }
-  // Ends the hold of `owner`, or all holds if no owner is given; returns the number ended.
-  std::uint64_t Break(const KeyName& key, std::optional<std::string_view> owner, Step step) {
+  // Ends the hold of `owner`, or, if no owner is given, all holds, reservations and cooldowns.
+  BreakResult Break(const KeyName& key, std::optional<std::string_view> owner, Step step) {
     return rules_.releases.Break(key, owner, step);
   }
   // The reason for the last LOCK or MLOCK that returned kDeadlock.

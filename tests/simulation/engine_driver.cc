@@ -353,9 +353,11 @@ void EngineDriver::Lock(const Call& call, TimeMs now, Outcome& outcome) {
   engine::LockResult result;
   if (call.is_mlock()) {
     const std::vector<engine::KeyName> keys = KeysOf(call);
+    NoteReservation(keys, request, now, outcome);
     result = engine_.Mlock({keys, request}, connection, {now, effects_});
   } else {
     request.key = KeyOf(call);
+    NoteReservation({request.key}, request, now, outcome);
     result = engine_.Lock(request, connection, {now, effects_});
     assert(result.status != LockStatus::kGranted ||
            result.key_hash == engine_.Prefetch(request.key));
@@ -369,6 +371,19 @@ void EngineDriver::Lock(const Call& call, TimeMs now, Outcome& outcome) {
   outcome.token = result.token;
   if (result.token == 0) outcome.number = static_cast<std::int64_t>(result.key);
   if (result.status == LockStatus::kDeadlock) TakeDeadlock(outcome);
+}
+
+// Ends what is due on the keys, as the call that follows would do first. The slots of an MLOCK are
+// reserved on all of its keys or on none.
+void EngineDriver::NoteReservation(const std::vector<engine::KeyName>& keys,
+                                   const engine::LockRequest& request, TimeMs now,
+                                   Outcome& outcome) {
+  engine_.Munlock({keys, {{}, request.owner, engine::kTokenMax}}, {now, effects_});
+  const auto places = engine_.Queue(keys.front(), 0, 1'000'000, {now, effects_});
+  outcome.had_reserved_slot = std::ranges::any_of(places, [&](const engine::PlaceInfo& place) {
+    return place.is_reserved && place.owner == request.owner && place.mode == request.mode() &&
+           place.key_count == keys.size();
+  });
 }
 
 void EngineDriver::TakeDeadlock(Outcome& outcome) const {
@@ -420,7 +435,9 @@ void EngineDriver::ApplyToHolder(const Call& call, TimeMs now, Outcome& outcome)
   if (call.operation == Operation::kBreak) {
     std::optional<std::string_view> owner;
     if (call.owner != kAbsent) owner = OwnerOf(call.owner);
-    outcome.number = static_cast<std::int64_t>(engine_.Break(key, owner, {now, effects_}));
+    const engine::BreakResult ended = engine_.Break(key, owner, {now, effects_});
+    outcome.number = static_cast<std::int64_t>(ended.holds);
+    outcome.extra = static_cast<std::int64_t>(ended.slots_without_hold);
     return;
   }
   const std::string_view owner = OwnerOf(call.owner);

@@ -97,6 +97,7 @@ void Ledger::JudgeLock(TimeMs now) {
 }
 
 void Ledger::JudgeLockDenied(bool is_held, TimeMs now) {
+  CheckReservation();
   if (is_held) return Require(call_->only_new, "a holder is denied only with NEW");
   if (outcome_->reason == static_cast<int>(engine::DenialReason::kFull)) {
     Require(call_->waiters_max.has_value(), "only MAXWAITERS makes a line full");
@@ -109,13 +110,17 @@ void Ledger::JudgeAlready(Hold& hold, TimeMs now) {
   Require(hold.token == outcome_->token, "a repeated LOCK gives the same token");
   const DurationMs asked_ms = call_->LeaseAsked(default_lease_ms_);
   const TimeMs asked_end = LeaseEnd(now, asked_ms);
-  const bool had_only_session = hold.session_grace_ms && hold.lease_end == engine::kNever;
-  const bool is_replaced = had_only_session && !call_->session_grace_ms;
-  hold.lease_end = is_replaced ? asked_end : std::max(hold.lease_end, asked_end);
+  hold.lease_end = std::max(hold.lease_end, asked_end);
   hold.end = hold.lease_end;
   hold.lease_ms = hold.lease_end == engine::kNever ? 0 : std::max(hold.lease_ms, asked_ms);
-  hold.session_grace_ms = call_->session_grace_ms;
-  hold.session_connection = call_->waits_on();
+  if (call_->session_grace_ms) {
+    hold.session_grace_ms = call_->session_grace_ms;
+    hold.session_connection = call_->waits_on();
+  } else if (hold.session_grace_ms &&
+             (hold.session_connection == kAbsent ||
+              (call_->channel != kAbsent && IsChannel(hold.session_connection)))) {
+    hold.session_connection = call_->waits_on();
+  }
   hold.client = call_->connection;
   if (call_->channel != kAbsent) hold.channel = call_->channel;
   hold.is_redis_way = false;
@@ -203,7 +208,13 @@ void Ledger::JudgeLockGranted(TimeMs now) {
   for (int key : place.keys) AddHold(key, HoldFor(place, outcome_->token, now), now);
 }
 
+void Ledger::CheckReservation() {
+  Require(!outcome_->had_reserved_slot || overrides_.was_ever_used(),
+          "a reserved slot is there for its owner");
+}
+
 void Ledger::JudgeQueued(TimeMs now) {
+  CheckReservation();
   const bool is_waiting = call_->wait_ms > 0;
   Require(is_waiting == (outcome_->status == static_cast<int>(LockStatus::kQueued)),
           "who gave WAIT waits, and nobody else");

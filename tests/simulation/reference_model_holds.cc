@@ -170,6 +170,7 @@ void ReferenceModel::Break(const Call& call, TimeMs now, Outcome& outcome) {
     return true;
   });
   if (call.owner == kAbsent) {
+    outcome.extra = static_cast<std::int64_t>(key.cooling.size() + key.CountReserved());
     key.cooling.clear();
     const std::vector<ModelPlace> line = key.line;
     for (const ModelPlace& place : line) {

@@ -193,21 +193,23 @@ void ReferenceModel::RepeatLock(const Call& call, TimeMs now, Outcome& outcome) 
   outcome.token = first.token;
 }
 
-// Rules 1 and 9: a repetition can prolong a lease, but not shorten it, and binds or ends a session.
+// Rules 1 and 9: a repetition can prolong a lease, but not shorten it. With SESSION, it binds the
+// session; without, a session moves only if its connection has closed or its channel is replaced.
 void ReferenceModel::ProlongByRepeat(const Call& call, ModelHold& hold, TimeMs now) {
   const DurationMs asked_ms = call.LeaseAsked(default_lease_ms_);
   const TimeMs asked_end = LeaseEnd(now, asked_ms);
-  const bool had_only_session = hold.session_grace_ms && hold.lease_end == engine::kNever;
+  const bool moves = hold.session_connection == kAbsent ||
+                     (call.channel != kAbsent && IsChannel(hold.session_connection));
   hold.grace_end = engine::kNever;
   if (call.session_grace_ms) {
     hold.session_connection = call.waits_on();
     hold.bound = next_binding_++;
-    hold.lease_end = std::max(hold.lease_end, asked_end);
-  } else {
-    hold.session_connection = kAbsent;
-    hold.lease_end = had_only_session ? asked_end : std::max(hold.lease_end, asked_end);
+    hold.session_grace_ms = call.session_grace_ms;
+  } else if (hold.session_grace_ms && moves) {
+    hold.session_connection = call.waits_on();
+    hold.bound = next_binding_++;
   }
-  hold.session_grace_ms = call.session_grace_ms;
+  hold.lease_end = std::max(hold.lease_end, asked_end);
   hold.lease_ms = hold.lease_end == engine::kNever ? 0 : std::max(hold.lease_ms, asked_ms);
 }
 
@@ -215,7 +217,7 @@ void ReferenceModel::ProlongByRepeat(const Call& call, ModelHold& hold, TimeMs n
 void ReferenceModel::LockAgainWhileWaiting(const Call& call, TimeMs now, Outcome& outcome) {
   const ModelPlace earlier = At(call.key).PlaceOf(call.owner);
   SetReserved(earlier, false);
-  const auto blocked = FindBlocked(earlier, call.mode());
+  const auto blocked = FindBlockedAgain(earlier, call.mode());
   DenialReason reason = DenialReason::kNone;
   if (blocked) {
     outcome.number = call.is_mlock() ? static_cast<std::int64_t>(IndexIn(call.keys, *blocked)) : 0;

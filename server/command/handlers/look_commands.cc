@@ -250,9 +250,9 @@ void Break(Invocation& call) {
   record::History* history = call.server.recorder.history();
   if (history != nullptr) history->BeginForce(Describe(call.client.profile), reason);
   if (!BreaksLibraryLock(call, key, owner)) {
-    const std::uint64_t ended = engine.Break(key, owner, call.server.locks.StepAt(call.now));
-    if (ended > 0) SignalPythonWaiter(call, key);
-    call.reply.Integer(static_cast<std::int64_t>(ended));
+    const auto ended = engine.Break(key, owner, call.server.locks.StepAt(call.now));
+    if (ended.holds > 0) SignalPythonWaiter(call, key);
+    call.reply.Integer(static_cast<std::int64_t>(ended.holds + ended.slots_without_hold));
   }
   if (history != nullptr) history->EndForce();
 }
@@ -280,7 +280,8 @@ constexpr std::array<CommandSpec, 6> kLookCommands = {{
      "O(COUNT) per call; at most 250 locks are examined"},
     {"BREAK", Break, -2, kWrite | kAdmin | kDangerous | kUnowned, kFirstKey, "lock",
      "key [owner] [REASON text]",
-     "Forcibly ends the owner's hold, or all holds; replies with the number of holds ended",
+     "Forcibly ends the owner's hold, or all holds, reserved slots and cooldowns; replies with the "
+     "number ended",
      "O(holders)"},
 }};
 

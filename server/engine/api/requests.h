@@ -138,4 +138,11 @@ enum class WaitStatus : std::uint8_t {
   kOutOfMemory
 };
 
+// What BREAK has ended. Only a BREAK without an owner ends slots without a hold: reserved ones and
+// those in cooldown.
+struct BreakResult {
+  std::uint64_t holds = 0;
+  std::uint64_t slots_without_hold = 0;
+};
+
 }  // namespace fairlock::engine

@@ -38,30 +38,30 @@ void Releases::CancelPlace(Claim& place, Step step) {
   wait_queue_.Remove(place, Cause::kRequest);
 }
 
-std::uint64_t Releases::Break(const KeyName& key, std::optional<std::string_view> owner,
-                              Step step) {
+BreakResult Releases::Break(const KeyName& key, std::optional<std::string_view> owner, Step step) {
   const std::uint64_t hash = state_.table.HashOf(key);
   LockEntry* lock = expiry_.FindCurrent(hash, key, step);
-  if (lock == nullptr) return 0;
-  std::uint64_t ended = 0;
-  bool was_taken = false;
+  if (lock == nullptr) return {};
+  BreakResult ended;
   if (owner) {
     if (Hold* hold = holds_.Find(*lock, *owner, std::nullopt)) {
       holds_.End(hash, *lock, *hold, HoldEnd::kBroken, step.now);
-      ++ended;
+      ++ended.holds;
     }
   } else {
-    ended = lock->hold_count();
-    was_taken = ended == 0 && lock->contended->slots.taken() > 0;
+    ended.holds = lock->hold_count();
+    if (lock->contended != nullptr) {
+      ended.slots_without_hold = lock->contended->slots.taken() - ended.holds;
+    }
     EndReservationsAndCooldowns(*lock, step.now);
     if (lock->has_plain_hold()) holds_.End(hash, *lock, lock->plain, HoldEnd::kBroken, step.now);
     while (lock->contended != nullptr && !lock->contended->holds.empty()) {
       holds_.End(hash, *lock, lock->contended->holds.front(), HoldEnd::kBroken, step.now);
     }
   }
-  if (was_taken) {
+  if (ended.holds == 0 && ended.slots_without_hold > 0) {
     lock->contended->vacating = Cause::kRequest;
-  } else if (ended > 0 && lock->contended != nullptr) {
+  } else if (ended.holds > 0 && lock->contended != nullptr) {
     lock->contended->vacating.reset();  // the end of a hold was emitted already
   }
   grants_.GrantNext(*lock, step);

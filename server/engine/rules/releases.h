@@ -37,7 +37,7 @@ class Releases {
 
   bool Unlock(const UnlockRequest& request, Step step);
   bool Cancel(const KeyName& key, std::string_view owner, Step step);
-  std::uint64_t Break(const KeyName& key, std::optional<std::string_view> owner, Step step);
+  BreakResult Break(const KeyName& key, std::optional<std::string_view> owner, Step step);
   void CancelPlace(Claim& place, Step step);
 
  private:

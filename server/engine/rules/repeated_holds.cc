@@ -38,38 +38,43 @@ Hold& RepeatedHolds::Reacquire(std::uint64_t hash, LockEntry& lock, Hold& held,
   }
   hold->set_redis_way(false);
   claims_.SetClient(*hold, from.client);
-  ProlongByRepeat(lock, *hold, request, from, now);
+  const TimeMs end_before = Holds::LeaseEndOf(*hold);
+  if (hold->is_claim())
+    BindSession(static_cast<Claim&>(*hold), channel_before.get(), request, from);
+  ProlongByRepeat(lock, *hold, end_before, request, now);
   const bool is_longer = static_cast<DurationMs>(hold->lease_ms) != recorded_ms;
   if (brings_options || is_longer || hold->is_remaining_stored()) state_.LogHold(hash, *hold);
   events_.Emit(EventKind::kReacquired, hash, lock, *hold, now);
   return *hold;
 }
 
-void RepeatedHolds::ProlongByRepeat(LockEntry& lock, Hold& hold, const LockRequest& request,
-                                    Attachment& from, TimeMs now) {
+// Without SESSION, a session stays as it is. Only if its connection has closed, or if it belongs to
+// a channel that the request replaces, the request brings it to another one.
+void RepeatedHolds::BindSession(Claim& hold, const Attachment* channel_before,
+                                const LockRequest& request, Attachment& from) {
+  if (request.terms.session_grace_ms) {
+    hold.NeedExtras().terms.session_grace_ms = request.terms.session_grace_ms;
+  } else if (!hold.has_session()) {
+    return;
+  } else if (hold.attachment != nullptr && hold.attachment != &state_.closed &&
+             hold.attachment != channel_before) {
+    return;
+  }
+  holds_.Bind(hold, request.notify ? static_cast<Attachment&>(*hold.channel()) : from);
+}
+
+void RepeatedHolds::ProlongByRepeat(LockEntry& lock, Hold& hold, TimeMs end_before,
+                                    const LockRequest& request, TimeMs now) {
   const DurationMs asked_ms = claims_.LeaseOf(request);
   const TimeMs asked_end = asked_ms == 0 ? kNever : now + asked_ms;
-  TimeMs end = Holds::LeaseEndOf(hold);
+  const TimeMs end = std::max(end_before, asked_end);
   if (!hold.is_claim()) {
-    const bool has_end = end < kNever;
-    if (has_end && asked_ms > static_cast<DurationMs>(hold.lease_ms)) hold.SetLeaseMs(asked_ms);
-    state_.wheel.Schedule(hold, std::max(end, asked_end), TimerClass::kLease);
+    const bool had_end = end_before < kNever;
+    if (had_end && asked_ms > static_cast<DurationMs>(hold.lease_ms)) hold.SetLeaseMs(asked_ms);
+    state_.wheel.Schedule(hold, end, TimerClass::kLease);
     return;
   }
   auto& claim = static_cast<Claim&>(hold);
-  if (request.terms.session_grace_ms) {
-    claim.NeedExtras().terms.session_grace_ms = request.terms.session_grace_ms;
-    Attachment& to = request.notify ? static_cast<Attachment&>(*claim.channel()) : from;
-    holds_.Bind(claim, to);
-    end = std::max(end, asked_end);
-  } else if (claim.has_session()) {
-    // The requested lease replaces the session, which has no lease that could be longer.
-    claim.extras->terms.session_grace_ms.reset();
-    holds_.Unbind(claim);
-    end = end >= kNever ? asked_end : std::max(end, asked_end);
-  } else {
-    end = std::max(end, asked_end);
-  }
   const auto recorded_ms = static_cast<DurationMs>(claim.lease_ms);
   if (end >= kNever) {
     claim.SetLeaseMs(0);
@@ -80,7 +85,9 @@ void RepeatedHolds::ProlongByRepeat(LockEntry& lock, Hold& hold, const LockReque
 }
 
 bool RepeatedHolds::BringsOptions(const Hold& hold, const LockRequest& request) const {
-  return hold.is_redis_way() || request.terms.session_grace_ms != TermsOf(hold).session_grace_ms ||
+  const auto& asked_grace_ms = request.terms.session_grace_ms;
+  return hold.is_redis_way() ||
+         (asked_grace_ms && asked_grace_ms != TermsOf(hold).session_grace_ms) ||
          (request.meta && request.meta != MetaOf(hold)) ||
          (request.notify && !HasChannel(hold, request.notify)) ||
          (request.label && *request.label != state_.labels.Text(hold.label));

@@ -23,7 +23,9 @@ class RepeatedHolds {
                   Attachment& from, TimeMs now);
 
  private:
-  void ProlongByRepeat(LockEntry& lock, Hold& hold, const LockRequest& request, Attachment& from,
+  void BindSession(Claim& hold, const Attachment* channel_before, const LockRequest& request,
+                   Attachment& from);
+  void ProlongByRepeat(LockEntry& lock, Hold& hold, TimeMs end_before, const LockRequest& request,
                        TimeMs now);
   bool BringsOptions(const Hold& hold, const LockRequest& request) const;
 

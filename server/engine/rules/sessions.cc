@@ -64,7 +64,7 @@ bool Sessions::EndClosed(std::size_t holds_max, Step step) {
 
 void Sessions::EndFirst(Attachment& attachment, Step step) {
   auto& hold = static_cast<Claim&>(attachment.sessions.front());
-  const LockList locks = {&hold.lock};
+  const LockList locks(1, &hold.lock);
   LoseSession(hold, step.now);
   expiry_.ExpireAndGrant(locks, step);
 }

@@ -1,6 +1,9 @@
 // SHARED, SESSION and MINHOLD.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "tests/unit/server/engine/engine_test_support.h"
 
 namespace fairlock::engine {
@@ -78,13 +81,23 @@ TEST_F(ModesTest, SessionIsTakenOverByItsOwnerWithinTheGrace) {
   EXPECT_EQ(PositionOf("a"), std::nullopt);
 }
 
-TEST_F(ModesTest, LockWithoutSessionReplacesTheSessionByALease) {
+TEST_F(ModesTest, LockWithoutSessionLeavesTheSession) {
   Attachment& a = Connect();
-  AskSession("a", a, 0);
-  EXPECT_EQ(Ask("a", a, 700).status, LockStatus::kAlready);
-  Disconnect(a);
-  EXPECT_EQ(PositionOf("a"), 0U);
+  Attachment& other = Connect();
+  AskSession("a", a, 500);
+  EXPECT_EQ(Ask("a", other, 700).status, LockStatus::kAlready);
   AdvanceTo(now_ + 701);
+  EXPECT_EQ(PositionOf("a"), 0U);
+  Disconnect(other);
+  AdvanceTo(now_ + 501);
+  EXPECT_EQ(PositionOf("a"), 0U);
+  Disconnect(a);
+  Attachment& again = Connect();
+  EXPECT_EQ(Ask("a", again, 700).status, LockStatus::kAlready);  // within the grace
+  AdvanceTo(now_ + 701);
+  EXPECT_EQ(PositionOf("a"), 0U);
+  Disconnect(again);
+  AdvanceTo(now_ + 501);
   EXPECT_EQ(PositionOf("a"), std::nullopt);
 }
 
@@ -110,7 +123,7 @@ TEST_F(ModesTest, BreakSkipsMinHold) {
   LockRequest request = Request("a");
   request.terms.min_hold_ms = 3000;
   Ask(request, a);
-  EXPECT_EQ(engine_.Break({0, "key"}, std::nullopt, {now_, effects_}), 1U);
+  EXPECT_EQ(engine_.Break({0, "key"}, std::nullopt, {now_, effects_}).holds, 1U);
   EXPECT_EQ(Ask("b", a, 5000).status, LockStatus::kGranted);
 }
 
@@ -124,6 +137,89 @@ TEST_F(ModesTest, TransferLeavesTheSessionBehind) {
   EXPECT_EQ(PositionOf("b"), 0U);
   AdvanceTo(now_ + 30'001);  // the default lease
   EXPECT_EQ(PositionOf("b"), std::nullopt);
+}
+
+// Thousands of readers whose turn comes at once are admitted in steps, in their order.
+class CrowdTest : public ModesTest {
+ protected:
+  static constexpr int kReaders = 100;
+
+  void SetUp() override {
+    engine_.options().grants_of_a_turn = 10;
+    engine_.Advance(kAllSteps, {now_, effects_});
+    Ask("writer", Connect(), 5000);
+    for (int i = 0; i < kReaders; ++i) AskShared("r" + std::to_string(i), Connect(), kForever);
+    last_ = &Connect();
+    Ask("last", *last_, 5000, kForever);
+    Unlock("writer");
+  }
+
+  std::uint64_t CountHolders() { return engine_.counts().holds; }
+
+  Attachment* last_ = nullptr;
+};
+
+TEST_F(CrowdTest, FollowsInTheNextCallsOfAdvance) {
+  EXPECT_EQ(CountHolders(), 11U);  // one for each queue, and then ten a turn
+  Token newest = 0;
+  for (int turn = 2; CountHolders() < kReaders; ++turn) {
+    ASSERT_LT(turn, 20);
+    ASSERT_LE(engine_.NextDeadline(), now_);
+    const bool are_more_due = engine_.Advance(kAllSteps, {now_, effects_});
+    engine_.CheckInvariants();
+    EXPECT_EQ(are_more_due, CountHolders() < kReaders);
+    EXPECT_LE(CountHolders(), static_cast<std::uint64_t>(11 * turn));
+  }
+  for (const Resolution& resolution : Taken()) {
+    EXPECT_GT(resolution.token, newest);  // in the order of arrival
+    newest = resolution.token;
+  }
+  EXPECT_EQ(PositionOf("last"), 1U);
+}
+
+TEST_F(CrowdTest, NobodyPassesThoseWhoFollow) {
+  EXPECT_EQ(AskShared("late", Connect()).status, LockStatus::kDenied);
+  while (engine_.Advance(kAllSteps, {now_, effects_})) engine_.CheckInvariants();
+  EXPECT_EQ(CountHolders(), static_cast<std::uint64_t>(kReaders));
+  for (int i = 0; i < kReaders; ++i) Unlock("r" + std::to_string(i));
+  EXPECT_EQ(PositionOf("last"), 0U);
+}
+
+TEST_F(CrowdTest, AHandOverToOneIsNeverPutOff) {
+  while (engine_.Advance(kAllSteps, {now_, effects_})) engine_.CheckInvariants();
+  engine_.options().grants_of_a_turn = 0;
+  EXPECT_FALSE(engine_.Advance(kAllSteps, {now_, effects_}));
+  for (const char* key : {"a", "b", "c"}) {
+    LockRequest request = Request("first");
+    request.key = {0, key};
+    Ask(request, Connect());
+    request.owner = "second";
+    request.wait_ms = kForever;
+    Ask(request, Connect());
+    EXPECT_TRUE(engine_.Unlock({{0, key}, "first", std::nullopt}, {now_, effects_}));
+    EXPECT_TRUE(engine_.IsHeldBy({0, key}, "second", {now_, effects_}));
+  }
+}
+
+TEST_F(CrowdTest, EachHoldIsFoundByItsToken) {
+  while (engine_.Advance(kAllSteps, {now_, effects_})) engine_.CheckInvariants();
+  std::vector<Token> tokens;
+  for (const Resolution& resolution : Taken()) tokens.push_back(resolution.token);
+  ASSERT_EQ(tokens.size(), static_cast<std::size_t>(kReaders));
+  engine_.Cancel({0, "key"}, "last", {now_, effects_});
+  // Every other one ends first, and while the list shrinks, new ones join it.
+  for (const std::size_t begin : {std::size_t{0}, std::size_t{1}}) {
+    for (std::size_t i = begin; i < tokens.size(); i += 2) {
+      EXPECT_TRUE(engine_.Check({0, "key"}, tokens[i], {now_, effects_}));
+      Unlock("r" + std::to_string(i));
+      EXPECT_FALSE(engine_.Check({0, "key"}, tokens[i], {now_, effects_}));
+      if (CountHolders() % 2 == 0) continue;
+      const LockResult guest = AskShared("guest", Connect(), 0);
+      ASSERT_EQ(guest.status, LockStatus::kGranted);
+      EXPECT_TRUE(engine_.Check({0, "key"}, guest.token, {now_, effects_}));
+      Unlock("guest");
+    }
+  }
 }
 
 }  // namespace
