@@ -1,5 +1,6 @@
 // The main program of fairlockd.
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -94,6 +95,8 @@ int Serve(const CommandLine& line, std::span<const char* const> arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Keys, owners and META are nobody else's business, whatever the shell's umask is.
+  ::umask(S_IRWXG | S_IRWXO);
   const std::span<const char* const> arguments(argv, static_cast<std::size_t>(argc));
   const auto options = arguments.subspan(argc > 0 ? 1 : 0);
   const CommandLine line = fairlock::server::ReadCommandLine(options);

@@ -171,6 +171,7 @@ CommandLine ReadCommandLine(std::span<const char* const> arguments) {
   line.copied_fleet = given.copied_fleet;
   line.copied_etcd = given.copied_etcd;
   if (line.error.empty()) line.error = CheckCopy(given);
+  if (line.error.empty()) line.error = CheckFiles(line.config);
   return line;
 }
 

@@ -1,5 +1,6 @@
 #include "server/config/config_file.h"
 
+#include <sys/stat.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
@@ -141,9 +142,28 @@ std::string ReadConfigFile(const std::string& path, Config& config) {
     const std::string reason = is_folder ? "Is a directory" : std::strerror(errno);
     return path + ": must be a readable file: " + reason;
   }
+  if (std::string why = WhyUntrusted("", path); !why.empty()) return why;
   std::ostringstream text;
   text << file.rdbuf();
   return ReadConfigText(text.str(), path, config);
+}
+
+std::string WhyUntrusted(std::string_view what, const std::string& path) {
+  struct stat file {};
+  if (::stat(path.c_str(), &file) != 0) return "";
+  // Everybody may write to devices such as /dev/null, which does not change what they contain.
+  if (S_ISCHR(file.st_mode) || (file.st_mode & S_IWOTH) == 0) return "";
+  return std::string(what) + path +
+         ": every user of this machine may write to it, so it is not read; use `chmod o-w`";
+}
+
+std::string CheckFiles(const Config& config) {
+  for (const Option& option : AllOptions()) {
+    if (option.type != OptionType::kFile) continue;
+    std::string why = WhyUntrusted(std::string(option.name) + ": ", ShowOption(option, config));
+    if (!why.empty()) return why;
+  }
+  return "";
 }
 
 }  // namespace fairlock::server

@@ -156,6 +156,7 @@ std::string DescribeValues(const Option& option) {
     case OptionType::kPermissions:
       return "octal permissions" + range();
     case OptionType::kText:
+    case OptionType::kFile:
       return "a text";
     case OptionType::kList:
       return "one or more values separated by commas";

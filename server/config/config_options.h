@@ -20,6 +20,7 @@ enum class OptionType : std::uint8_t {
   kSize,         // bytes in Config
   kPermissions,  // octal
   kText,
+  kFile,  // the path of a file whose content the server trusts; otherwise like kText
   kList,
   kLabelRules,  // a list that may be empty
   kKeepRules,

@@ -36,9 +36,10 @@ std::string Wrapped(std::string_view text, const std::string& margin, std::size_
 // Quotes a value where needed, so that YAML reads it back unchanged.
 std::string YamlScalar(const Option& option, const std::string& value) {
   const bool is_plain =
-      option.type != OptionType::kText && option.type != OptionType::kList &&
-      option.type != OptionType::kLabelRules && option.type != OptionType::kKeepRules &&
-      option.type != OptionType::kPermissions && option.type != OptionType::kKeyEvents;
+      option.type != OptionType::kText && option.type != OptionType::kFile &&
+      option.type != OptionType::kList && option.type != OptionType::kLabelRules &&
+      option.type != OptionType::kKeepRules && option.type != OptionType::kPermissions &&
+      option.type != OptionType::kKeyEvents;
   if (is_plain) return value;
   YAML::Emitter quoted;
   quoted << YAML::DoubleQuoted << value;
@@ -62,6 +63,8 @@ std::string_view ValueWord(OptionType type) {
       return "LIST";
     case OptionType::kText:
       return "TEXT";
+    case OptionType::kFile:
+      return "FILE";
     case OptionType::kChoice:
       return "WORD";
     case OptionType::kKeyEvents:

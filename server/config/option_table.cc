@@ -57,12 +57,12 @@ constexpr auto kOptions = std::to_array<Option>({
     {"tls_port", OptionType::kNumber, "0", 0, 65535, false, "tls-port", &Config::tls_port,
      "TCP port for TLS clients, on the same addresses as bind. If port is 0, clients can connect "
      "only over TLS. 0: no TLS."},
-    {"tls_cert_file", OptionType::kText, "", 0, 0, false, "tls-cert-file", &Config::tls_cert_file,
+    {"tls_cert_file", OptionType::kFile, "", 0, 0, false, "tls-cert-file", &Config::tls_cert_file,
      "The server's certificate in PEM, followed by the intermediate certificates. Reloaded on "
      "SIGHUP, as are the next two files."},
-    {"tls_key_file", OptionType::kText, "", 0, 0, false, "tls-key-file", &Config::tls_key_file,
+    {"tls_key_file", OptionType::kFile, "", 0, 0, false, "tls-key-file", &Config::tls_key_file,
      "The private key of the certificate, in PEM, without a password."},
-    {"tls_ca_file", OptionType::kText, "", 0, 0, false, "tls-ca-cert-file", &Config::tls_ca_file,
+    {"tls_ca_file", OptionType::kFile, "", 0, 0, false, "tls-ca-cert-file", &Config::tls_ca_file,
      "Certificates, in PEM, of the authorities that sign client certificates and, in a fleet, "
      "those of nodes with http_tls. Empty: nodes trust the authorities that the system trusts."},
     {"tls_auth_clients", OptionType::kChoice, "no", 0, 0, false, "", &Config::tls_auth_clients,
@@ -93,7 +93,7 @@ constexpr auto kOptions = std::to_array<Option>({
      "required."},
     {"http_hosts", OptionType::kList, "localhost", 0, 0, false, "", &Config::http_hosts,
      "Host names by which browsers may address this server, besides numeric addresses."},
-    {"http_token_file", OptionType::kText, "", 0, 0, false, "", &Config::http_token_file,
+    {"http_token_file", OptionType::kFile, "", 0, 0, false, "", &Config::http_token_file,
      "A file with one word of at least 16 characters, the token that allows changes over HTTP. "
      "Empty: only users with a password may make changes, limited to the commands they are allowed "
      "to use."},
@@ -117,7 +117,7 @@ constexpr auto kOptions = std::to_array<Option>({
      "says otherwise.",
      {},
      true},
-    {"acl_file", OptionType::kText, "", 0, 0, false, "aclfile", &Config::acl_file,
+    {"acl_file", OptionType::kFile, "", 0, 0, false, "aclfile", &Config::acl_file,
      "A file with users, their passwords and their permissions; SIGHUP and ACL LOAD reload it. "
      "Empty: the only user is default."},
     {"allow_open_bind", OptionType::kChoice, "no", 0, 0, true, "", &Config::allow_open_bind,
@@ -278,15 +278,15 @@ constexpr auto kOptions = std::to_array<Option>({
      "Members of an etcd cluster, as host:2379,host:2379; https:// before a host uses TLS. The "
      "server is then a node of a fleet: the locks are in etcd, and one node leads. Empty: a single "
      "server."},
-    {"cluster_etcd_ca", OptionType::kText, "", 0, 0, false, "", &Config::cluster_etcd_ca,
+    {"cluster_etcd_ca", OptionType::kFile, "", 0, 0, false, "", &Config::cluster_etcd_ca,
      "File with the certificates of the CAs that sign etcd's. Empty: the system's CAs."},
-    {"cluster_etcd_cert", OptionType::kText, "", 0, 0, false, "", &Config::cluster_etcd_cert,
+    {"cluster_etcd_cert", OptionType::kFile, "", 0, 0, false, "", &Config::cluster_etcd_cert,
      "File with the certificate that the server presents to etcd. Empty: none."},
-    {"cluster_etcd_key", OptionType::kText, "", 0, 0, false, "", &Config::cluster_etcd_key,
+    {"cluster_etcd_key", OptionType::kFile, "", 0, 0, false, "", &Config::cluster_etcd_key,
      "File with the private key of cluster_etcd_cert."},
     {"cluster_etcd_user", OptionType::kText, "", 0, 0, false, "", &Config::cluster_etcd_user,
      "User name for etcd. Empty: no login."},
-    {"cluster_etcd_password_file", OptionType::kText, "", 0, 0, false, "",
+    {"cluster_etcd_password_file", OptionType::kFile, "", 0, 0, false, "",
      &Config::cluster_etcd_password_file, "File with the password of cluster_etcd_user."},
     {"cluster_name", OptionType::kText, "main", 0, 0, false, "", &Config::cluster_name,
      "Name of the fleet, the same on all its nodes. Its keys in etcd begin with /fairlock/NAME/."},

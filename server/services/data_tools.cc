@@ -19,9 +19,13 @@ std::string DataFolderOf(const Config& config) {
 }
 
 void MakeDataFolder(const Config& config) {
+  namespace fs = std::filesystem;
   std::error_code ignored;
   const std::string folder = DataFolderOf(config);
-  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+  if (folder.empty()) return;
+  fs::create_directories(folder, ignored);
+  const fs::perms for_group = fs::status(folder, ignored).permissions() & fs::perms::group_read;
+  if (for_group != fs::perms::none) ::umask(S_IWGRP | S_IRWXO);
 }
 
 std::vector<std::string> FilesOf(const Config& config, const std::string& config_file) {
@@ -57,6 +61,15 @@ void GiveToOwnerOf(const std::filesystem::path& parent, const std::string& folde
        !error && entry != end; entry.increment(error)) {
     give(entry->path());
   }
+}
+
+// The permissions of a data folder restored from that backup: a group that may read the backup may
+// read the folder too.
+std::filesystem::perms PermissionsLike(const std::string& backup) {
+  using std::filesystem::perms;
+  std::error_code ignored;
+  return perms::owner_all | (std::filesystem::status(backup, ignored).permissions() &
+                             (perms::group_read | perms::group_exec));
 }
 
 }  // namespace
@@ -108,7 +121,9 @@ bool RestoreBackup(const Config& config, const std::string& backup) {
   if (error) return refuse("cannot create the folder " + parent.string() + ": " + error.message());
   const std::string partial = folder + ".restoring";
   fs::remove_all(partial, error);
-  fs::copy(backup, partial, fs::copy_options::recursive, error);
+  fs::create_directory(partial, error);
+  if (!error) fs::copy(backup, partial, fs::copy_options::recursive, error);
+  if (!error) fs::permissions(partial, PermissionsLike(backup), error);
   if (!error) GiveToOwnerOf(parent, partial, error);
   // Sync all files before the rename, so that the final name always means a complete copy.
   ::sync();

@@ -12,8 +12,9 @@ namespace fairlock::server {
 // The path of the data folder; empty if none is used.
 std::string DataFolderOf(const Config& config);
 
-// Creates the folder, because sockets in it may be opened before the data. Ignores errors: opening
-// the data reports them.
+// Creates the folder, because sockets in it may be opened before the data. If its group may read
+// the folder, the group may also read the files that this process creates from now on; otherwise
+// only their owner may. Ignores errors: opening the data reports them.
 void MakeDataFolder(const Config& config);
 
 // The files that the options name; they may be in the data folder before it has any data.

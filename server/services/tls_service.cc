@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "server/config/config_file.h"
+
 namespace fairlock::server {
 
 namespace {
@@ -68,7 +70,8 @@ std::string TlsService::Start(const Config& config, net::TlsConnectionSink& http
 }
 
 std::string TlsService::ReadCertificates(const Config& config) {
-  std::string error;
+  std::string error = CheckFiles(config);
+  if (!error.empty()) return error;
   net::TlsOptions options = OptionsOf(config);
   const auto resp = net::TlsContext::Read(options, error);
   if (resp == nullptr) return error;

@@ -13,6 +13,7 @@
 #include "server/access/user_table.h"
 #include "server/command/handlers/command_families.h"
 #include "server/config/bind_scope.h"
+#include "server/config/config_file.h"
 #include "server/net/clock.h"
 
 namespace fairlock::server {
@@ -30,6 +31,9 @@ constexpr const char* kOpenDoor =
 access::UsersRead ReadUsersOf(const Config& config, const access::Vocabulary& vocabulary) {
   access::UserSource source{.acl_text = std::nullopt, .default_password = config.requirepass};
   if (!config.acl_file.empty()) {
+    if (std::string why = WhyUntrusted("acl_file: ", config.acl_file); !why.empty()) {
+      return {.users = nullptr, .error = std::move(why)};
+    }
     std::ifstream file(config.acl_file, std::ios::binary);
     std::ostringstream text;
     // An empty file is valid: it defines no users, so nobody can log in.

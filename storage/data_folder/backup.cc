@@ -35,7 +35,7 @@ Status BackUp(const OpenedData& data, const std::string& asked_path) {
   }
   const std::string partial = path + ".partial";
   fs::remove_all(partial, error);
-  if (!error) fs::create_directory(partial, error);
+  if (!error) fs::create_directory(partial, data.directory.path(), error);
   if (error) return Failed("cannot create the folder " + partial + ": " + error.message());
   Status status = data.store->Backup(partial + "/db");
   if (status.ok()) status = WriteIdOfBackup(partial, data.directory.log_id());

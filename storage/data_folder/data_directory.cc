@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -33,6 +34,12 @@ std::string Hex(std::string_view bytes) {
     text += digits;
   }
   return text;
+}
+
+std::string Octal(mode_t mode) {
+  char digits[16];
+  std::snprintf(digits, sizeof digits, "%04o", mode);
+  return digits;
 }
 
 // Human-readable text; the last line is a checksum of the lines before it.
@@ -126,8 +133,11 @@ Result<DataDirectory> DataDirectory::Open(const DirectoryOptions& options) {
     return Refused(directory.path_ + " is not a fairlock data folder: it does not contain " +
                    kIdFile);
   }
-  fs::create_directories(directory.path_, error);
+  if (fs::create_directories(directory.path_, error)) {
+    fs::permissions(directory.path_, fs::perms::owner_all, error);
+  }
   if (error) return Failed("cannot create the folder " + directory.path_ + ": " + error.message());
+  if (!options.only_look) directory.KeepOthersOut();
   Status status = directory.Lock();
   if (!status.ok()) return status;
   if (!fs::exists(id_path, error)) {
@@ -140,6 +150,20 @@ Result<DataDirectory> DataDirectory::Open(const DirectoryOptions& options) {
   }
   if (!status.ok()) return status;
   return directory;
+}
+
+void DataDirectory::KeepOthersOut() {
+  struct stat folder {};
+  constexpr mode_t kOfOthers = S_IWGRP | S_IRWXO;
+  if (stat(path_.c_str(), &folder) != 0 || (folder.st_mode & kOfOthers) == 0) return;
+  const mode_t mode = folder.st_mode & ~(S_IFMT | kOfOthers);
+  if (chmod(path_.c_str(), mode) == 0) {
+    warnings_.push_back("other users of this machine could read or change the files in " + path_ +
+                        "; its permissions are now " + Octal(mode));
+  } else {
+    warnings_.push_back("other users of this machine can read or change the files in " + path_ +
+                        ", which belongs to another user; use `chmod 700`, or 750");
+  }
 }
 
 Status DataDirectory::Lock() {

@@ -32,7 +32,8 @@ struct DirectoryOptions {
 // Keeps the folder locked until destroyed. Movable, not thread-safe.
 class DataDirectory {
  public:
-  // Creates the folder if it does not exist. Error messages are meant for operators.
+  // Creates the folder, for its owner alone, if it does not exist. Takes an existing one away from
+  // users outside its group. Error messages are meant for operators.
   static Result<DataDirectory> Open(const DirectoryOptions& options);
 
   DataDirectory(DataDirectory&& other) noexcept;
@@ -63,6 +64,9 @@ class DataDirectory {
   DataDirectory(std::string path, bool only_looks)
       : path_(std::move(path)), only_looks_(only_looks) {}
 
+  // Takes the folder's files away from other users. The group may keep the right to read them,
+  // which a backup program may need.
+  void KeepOthersOut();
   Status Lock();
   Status ReadId(const std::string& id_path);
   Status BeginAnew(const DirectoryOptions& options);
