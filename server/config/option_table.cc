@@ -103,7 +103,9 @@ constexpr auto kOptions = std::to_array<Option>({
      kNoYes},
     {"http_max_clients", OptionType::kNumber, "100", 1, 10'000, false, "",
      &Config::http_max_clients,
-     "Maximum number of HTTP connections; idle ones are closed to make room for new ones."},
+     "Maximum number of HTTP connections; those with incomplete requests, and idle ones, are "
+     "closed to make room for new ones. 16 more are accepted for /healthz, /readyz, /leaderz and "
+     "/metrics."},
     {"requirepass",
      OptionType::kText,
      "",

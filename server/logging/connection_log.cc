@@ -43,8 +43,8 @@ void ConnectionLog::LogRefused(std::string_view peer, const net::Refusal& refusa
   if (refusal.is_http) {
     if (const std::uint64_t count = refused_http_.CountToLog(now); count > 0) {
       log_.Warning(
-          "HTTP connections closed because of http_max_clients ({}), idle ones first: {}, most "
-          "recently to make room for {}",
+          "HTTP connections closed because of http_max_clients ({}), incomplete and idle ones "
+          "first: {}, most recently to make room for {}",
           refusal.connections_max, count, peer);
     }
     return;

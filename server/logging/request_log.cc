@@ -37,14 +37,29 @@ void RequestLog::LogMemoryShort(bool is_short, std::uint64_t used_bytes, std::ui
       used_bytes, bytes_max, count);
 }
 
+namespace {
+
+const char* OptionBehind(command::ClosedNewcomer why) {
+  switch (why) {
+    case command::ClosedNewcomer::kTooSlow:
+      return "unauthenticated_timeout";
+    case command::ClosedNewcomer::kOneTooMany:
+      return "max_unauthenticated_clients";
+    case command::ClosedNewcomer::kInTheWay:
+      return "max_clients";
+  }
+  return "";
+}
+
+}  // namespace
+
 void RequestLog::LogClosedNewcomer(command::ClosedNewcomer why, std::string_view address,
                                    engine::TimeMs now) {
   const bool is_slow = why == command::ClosedNewcomer::kTooSlow;
   LogThrottle& recurrence = is_slow ? slow_newcomers_ : newcomers_too_many_;
   if (const std::uint64_t count = recurrence.CountToLog(now); count > 0) {
     log_.Warning("connections closed because they had not logged in ({}): {}, last {}",
-                 is_slow ? "unauthenticated_timeout" : "max_unauthenticated_clients", count,
-                 address);
+                 OptionBehind(why), count, address);
   }
 }
 

@@ -22,6 +22,8 @@ std::string_view NameOf(CloseReason reason) {
       return "the most unexecuted input when there was too much";
     case CloseReason::kRequestDeadline:
       return "request not completed in time";
+    case CloseReason::kGaveWay:
+      return "its first request was incomplete, and its place was needed (max_clients)";
     case CloseReason::kLingered:
       return "last replies not read";
     case CloseReason::kServerStops:

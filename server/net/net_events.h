@@ -21,6 +21,7 @@ enum class CloseReason : std::uint8_t {
   kAllInputLimit,    // the unexecuted input of all connections is too large, and it has the most
   kRequestDeadline,  // it did not send the rest of a request in time
   kLingered,         // it did not read its last replies in time
+  kGaveWay,          // its first request was incomplete, and another needed its place
   kServerStops,
 };
 

@@ -54,6 +54,7 @@ class Session final : private command::Transport {
   // Returns the output since the last call.
   std::string TakeOutput();
 
+  bool is_logged_in() const { return client().rights.user() != nullptr; }
   // Whether the connection must close once the output is sent.
   bool is_over() const { return client().output.is_closing(); }
   // Whether the connection must close now.

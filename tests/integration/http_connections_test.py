@@ -44,14 +44,76 @@ class Crowds(WithServer):
             with server.connect() as own:
                 self.assertIn(b"rejected_connections:1\r\n", own.ask("INFO", "stats"))
 
-    def test_while_all_are_in_use_a_new_one_is_closed(self):
+    def watch_all(self, server, count):
+        """Opens WebSockets, none of which gives way to another connection."""
+        watchers = self.connect_in_turn(
+            server, count, b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n"
+            b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+            b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+        for watcher in watchers:
+            self.assertIn(b"101 Switching Protocols", watcher.recv(1000))
+        return watchers
+
+    def test_if_none_is_idle_the_oldest_incomplete_one_gives_way(self):
         with HttpServer("--http-max-clients", "5") as server:
             begun = self.connect_in_turn(server, 5, b"GET /healthz HTTP/1.1\r\n")
-            sixth, = self.connect_in_turn(server, 1)
-            self.assertEqual(sixth.recv(1), b"")
-            begun[0].close()
+            self.assertEqual(server.get("/api/v1/locks")[0], 200)
+            self.assertEqual(begun[0].recv(1), b"")
+            begun[1].sendall(b"Host: localhost\r\n\r\n")
+            self.assertIn(b"200 OK", begun[1].recv(1000))
+
+    def test_one_that_is_incomplete_for_long_gives_way_before_an_idle_one(self):
+        with HttpServer("--http-max-clients", "5") as server:
+            idle = self.connect_in_turn(server, 4)
+            begun, = self.connect_in_turn(server, 1, b"GET /healthz HTTP/1.1\r\n")
+            time.sleep(1.1)
+            self.assertEqual(server.get("/api/v1/locks")[0], 200)
+            self.assertEqual(begun.recv(1), b"")
+            idle[0].setblocking(False)
+            self.assertRaises(BlockingIOError, idle[0].recv, 1)
+
+    def test_while_all_are_in_use_only_probes_are_answered(self):
+        with HttpServer("--http-max-clients", "5") as server:
+            watchers = self.watch_all(server, 5)
+            for _ in range(50):
+                for probe in ("/healthz", "/readyz", "/leaderz", "/metrics"):
+                    status, headers, _ = server.ask("GET", probe)
+                    self.assertEqual((status, headers["Connection"]), (200, "close"), probe)
+            status, answer = server.get("/api/v1/locks")
+            self.assertEqual((status, answer["error"]["code"]), (503, "TRYAGAIN"))
+            watchers[0].close()
             time.sleep(0.1)
             self.assertEqual(server.get("/api/v1/locks")[0], 200)
+
+    def test_probes_are_answered_during_a_flood_of_requests_that_never_end(self):
+        """Without credentials, many times as many as there are connections."""
+        begins = (b"", b"G", b"GET /healthz HTTP/1.1\r\nHo",
+                  b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n",
+                  b"POST /api/v1/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
+        with HttpServer("--http-max-clients", "20") as server:
+            is_over = threading.Event()
+
+            def flood():
+                held = []
+                while not is_over.is_set():
+                    for begin in begins:
+                        held.append(socket.create_connection(("127.0.0.1", server.http_port), 20))
+                        held[-1].sendall(begin)
+                    while len(held) > 100:
+                        held.pop(0).close()
+                    time.sleep(0.01)
+                for stream in held:
+                    stream.close()
+
+            thread = threading.Thread(target=flood)
+            thread.start()
+            try:
+                time.sleep(0.5)
+                for _ in range(50):
+                    self.assertEqual(server.ask("GET", "/healthz")[0], 200)
+            finally:
+                is_over.set()
+                thread.join()
 
     def test_a_header_that_comes_slowly_has_little_time(self):
         with socket.create_connection(("127.0.0.1", self.server.http_port), 30) as slow:

@@ -270,6 +270,35 @@ class Newcomers(LimitCase):
         self.assertLessEqual(int(info(quick, "clients")["unauthenticated_clients"]), 3)
         self.assertLogged("(max_unauthenticated_clients): ")
 
+    def test_at_max_clients_one_that_has_not_logged_in_gives_way(self):
+        self.start("--max-clients", "5", "--unauthenticated-timeout", "0")
+        quick = self.asking()
+        newcomers = [self.connect() for _ in range(4)]
+        wait_until(lambda: info(quick, "clients")["unauthenticated_clients"] == "4", "all came")
+        for newcomer in newcomers[:2]:
+            self.assertEqual(self.asking().ask("PING"), "PONG")
+            self.assertTrue(newcomer.rest().startswith(
+                b"-FULL max number of clients reached (max_clients), and this connection has not"))
+        self.assertEqual(quick.ask("PING"), "PONG")
+        self.assertLogged("(max_clients): ")
+
+    def test_at_max_clients_one_whose_first_request_is_incomplete_gives_way(self):
+        self.server = self.enterContext(Server("--max-clients", "5"))
+        served = self.connect()
+        self.assertEqual(served.ask("PING"), "PONG")
+        served.send(b"*1\r\n$4\r\nPI")
+        halves = [self.connect() for _ in range(4)]
+        for half in halves:
+            half.send(b"*1\r\n$4\r\nPI")
+            time.sleep(0.1)
+        for half in halves:
+            self.assertEqual(self.connect().ask("PING"), "PONG")
+            self.assertEqual(half.rest(), b"")
+        # All have been served once, so no other one is let in.
+        self.assertRefused(self.connect().reply(), "ERR", "max number of clients reached")
+        served.send(b"NG\r\n")
+        self.assertEqual(served.reply(), "PONG")
+
 
 if __name__ == "__main__":
     unittest.main()

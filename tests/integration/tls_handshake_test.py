@@ -1,5 +1,6 @@
 """Which clients complete the TLS handshake and which do not, checked with openssl's client."""
 
+import contextlib
 import pathlib
 import resource
 import signal
@@ -312,16 +313,34 @@ class Unfinished(TlsCase):
         server = self.serve("--tls-handshake-timeout", "60s", "--tls-max-handshakes", "5",
                             "--max-clients-per-address", "20")
         begun = time.monotonic()
-        speaking = self.begin(self.HELLO)
         silent = [self.begin(b"") for _ in range(20)]
         self.assertStillServes()
         self.assertLess(time.monotonic() - begun, 20)
         self.assertEqual(silent[0].recv(1), b"")
         self.assertTrue(eventually(lambda: "it sent nothing, and its slot" in server.output()))
-        # A handshake that has started continues.
-        speaking.setblocking(False)
-        with self.assertRaises(BlockingIOError):
-            speaking.recv(1)
+
+    def test_who_does_not_go_on_keeps_nobody_out(self):
+        """Handshakes that have begun, also those of which a byte comes now and then."""
+        self.serve("--tls-handshake-timeout", "60s", "--tls-max-handshakes", "5",
+                   "--max-clients-per-address", "40")
+        begun = time.monotonic()
+        peers = [self.begin(self.HELLO[:size]) for size in (5, 6, 9, 11) * 5]
+        is_over = threading.Event()
+
+        def trickle():
+            while not is_over.wait(0.05):
+                for peer in peers:
+                    with contextlib.suppress(OSError):
+                        peer.send(b"x")
+
+        thread = threading.Thread(target=trickle)
+        thread.start()
+        try:
+            self.assertStillServes()
+        finally:
+            is_over.set()
+            thread.join()
+        self.assertLess(time.monotonic() - begun, 20)
 
     def test_garbage_ends_at_once(self):
         server = self.serve()

@@ -64,6 +64,21 @@ void Newcomers::CloseSlow(engine::TimeMs now) {
   }
 }
 
+bool Newcomers::GiveWay(engine::TimeMs now) {
+  const auto oldest = std::ranges::find_if(
+      clients_, [](const Newcomer& newcomer) { return !IsBeingCompared(*newcomer.client); });
+  if (oldest == clients_.end()) return false;
+  Client& client = *oldest->client;
+  Remove(client);
+  ++statistics_.counters.closed_without_log_in;
+  log_.LogClosedNewcomer(ClosedNewcomer::kInTheWay, client.profile.address.peer, now);
+  client.EndWith(ErrorCode::kFull,
+                 "max number of clients reached (max_clients), and this connection has not logged "
+                 "in for longer than any other; send AUTH right after connecting",
+                 statistics_.commands);
+  return true;
+}
+
 void Newcomers::CloseOldest(engine::TimeMs now) {
   for (auto at = clients_.begin(); at != clients_.end() && AreTooMany();) {
     Client& client = *at->client;

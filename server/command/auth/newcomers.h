@@ -37,6 +37,8 @@ class Newcomers {
   // When CloseDue must be called next; engine::kNever: not until another client is added.
   engine::TimeMs NextDeadline() const;
   void CloseDue(engine::TimeMs now);
+  // Closes the oldest because another connection needs its place. False: there is none to close.
+  bool GiveWay(engine::TimeMs now);
 
  private:
   struct Newcomer {

@@ -129,7 +129,7 @@ class UserDirectory {
 };
 
 // Why a connection that had not logged in was closed.
-enum class ClosedNewcomer : std::uint8_t { kTooSlow, kOneTooMany };
+enum class ClosedNewcomer : std::uint8_t { kTooSlow, kOneTooMany, kInTheWay };
 
 // What commands write to the server's log. Implemented by the server, faked in tests.
 // Loop-confined.

@@ -1,6 +1,7 @@
 #include "server/net/http/http_connection.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
@@ -19,8 +20,20 @@ namespace fairlock::net {
 namespace beast = boost::beast;
 namespace beast_http = boost::beast::http;
 
+namespace {
+
+// Whether monitoring asks it, which is answered even while all connections are in use.
+bool IsProbe(std::string_view target) {
+  constexpr std::array<std::string_view, 4> kPaths = {"/healthz", "/readyz", "/leaderz",
+                                                      "/metrics"};
+  return std::ranges::find(kPaths, target.substr(0, target.find('?'))) != kPaths.end();
+}
+
+}  // namespace
+
 HttpConnection::HttpConnection(Turn& turn, const http::Api& api, HttpConnectionOwner& owner,
-                               HttpStream stream, command::ClientAddress address)
+                               HttpStream stream, command::ClientAddress address,
+                               bool is_for_probes)
     : turn_(turn),
       api_(api),
       owner_(owner),
@@ -30,7 +43,8 @@ HttpConnection::HttpConnection(Turn& turn, const http::Api& api, HttpConnectionO
         if (caller_ != Caller::kComparing) return;
         caller_ = Caller::kCompared;
         turn_.tasks.push_back(this);
-      }) {}
+      }),
+      is_for_probes_(is_for_probes) {}
 
 HttpConnection::~HttpConnection() { assert(is_closed_); }
 
@@ -50,7 +64,7 @@ void HttpConnection::Read() {
   parser_->header_limit(kHeaderBytesMax);
   parser_->body_limit(kBodyBytesMax);
   if (buffer_.size() > 0) return ReadHeader();
-  idle_since_ = std::chrono::steady_clock::now();
+  Begin(Doing::kIdle);
   stream_.next_layer().expires_after(kIdleMax);
   // The timeout becomes shorter once a request has begun.
   stream_.async_read_some(
@@ -64,7 +78,7 @@ void HttpConnection::Read() {
 }
 
 void HttpConnection::ReadHeader() {
-  idle_since_.reset();
+  Begin(Doing::kReceiving);
   stream_.next_layer().expires_after(kTimeMax);
   beast_http::async_read_header(
       stream_, buffer_, *parser_,
@@ -90,8 +104,22 @@ void HttpConnection::OnRequest(const beast::error_code& error) {
   is_head_ = parser_->get().method() == beast_http::verb::head;
   is_kept_alive_ = parser_->get().keep_alive();
   stream_.next_layer().expires_never();
+  Begin(Doing::kAnswering);
   caller_ = Caller::kUnknown;
   turn_.tasks.push_back(this);
+}
+
+bool HttpConnection::Admit(std::string_view target) {
+  if (!is_for_probes_) return true;
+  if (owner_.HasRoomForAll()) {
+    is_for_probes_ = false;
+    return true;
+  }
+  is_kept_alive_ = false;
+  if (IsProbe(target)) return true;
+  Send(http::Refusal(503, "TRYAGAIN",
+                     "too many HTTP connections (http_max_clients); only probes are answered"));
+  return false;
 }
 
 void HttpConnection::RefuseUnread(const beast::error_code& error) {
@@ -121,6 +149,7 @@ void HttpConnection::TakeTurn(engine::TimeMs now) {
       return Send(*std::move(refusal));
     }
     const http::Request request = ToRequest(parser_->get());
+    if (!Admit(request.target)) return;
     if (!Identify(request, now)) return;
     if (beast::websocket::is_upgrade(parser_->get())) return TakeOver(request, now);
     http::Outcome outcome = api_.Take(request, commands_, now);
@@ -210,6 +239,7 @@ void HttpConnection::Send(http::Answer answer) {
     response_.body().clear();
   }
   stream_.next_layer().expires_after(kTimeMax);
+  Begin(Doing::kSending);
   beast_http::async_write(stream_, response_,
                           [self = shared_from_this()](const beast::error_code& error, std::size_t) {
                             self->OnSent(error);

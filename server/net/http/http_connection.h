@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "server/http/api.h"
 #include "server/http/command_caller.h"
@@ -28,6 +29,8 @@ class HttpConnectionOwner {
   virtual std::shared_ptr<HttpForward> Forward(const http::Elsewhere& to,
                                                const http::Request& request,
                                                std::function<void(http::Answer)> done) = 0;
+  // Whether a request other than a probe may be answered on a connection made for probes.
+  virtual bool HasRoomForAll() const = 0;
   virtual void Remove(const HttpPeer* peer) = 0;
   virtual void Add(std::shared_ptr<HttpPeer> peer) = 0;
 
@@ -50,15 +53,14 @@ class HttpConnection final : public HttpPeer,
   // The time that the peer has to read the last answer and to close.
   static constexpr std::chrono::seconds kLingerMax{2};
 
+  // `is_for_probes`: it was accepted although all other connections are in use, to answer only the
+  // requests by which monitoring looks at the server.
   HttpConnection(Turn& turn, const http::Api& api, HttpConnectionOwner& owner, HttpStream stream,
-                 command::ClientAddress address);
+                 command::ClientAddress address, bool is_for_probes);
   ~HttpConnection() override;
 
   void Start() { Read(); }
   void Close() override;
-  std::optional<std::chrono::steady_clock::time_point> IdleSince() const override {
-    return idle_since_;
-  }
 
   void TakeTurn(engine::TimeMs now) override;
 
@@ -73,6 +75,8 @@ class HttpConnection final : public HttpPeer,
   void ReadHeader();
   void ReadBody();
   void OnRequest(const boost::beast::error_code& error);
+  // Whether it may answer the request. False after it has refused it.
+  bool Admit(std::string_view target);
   void RefuseUnread(const boost::beast::error_code& error);
   // Finds out who sent the request. False: a password is being compared, so the answer must wait.
   bool Identify(const http::Request& request, engine::TimeMs now);
@@ -99,8 +103,8 @@ class HttpConnection final : public HttpPeer,
   std::optional<http::Answer> answer_;    // while it waits for the journal
   std::uint64_t answer_batch_ = 0;
   Response response_;
-  std::optional<std::chrono::steady_clock::time_point> idle_since_;  // while no request has begun
   Caller caller_ = Caller::kUnknown;
+  bool is_for_probes_;
   bool is_head_ = false;
   bool is_kept_alive_ = false;
   bool is_closed_ = false;

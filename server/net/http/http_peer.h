@@ -2,17 +2,36 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
+#include <cstdint>
 
 namespace fairlock::net {
 
 class HttpPeer {
  public:
+  using Clock = std::chrono::steady_clock;
+
+  enum class Doing : std::uint8_t {
+    kIdle,       // no request has begun
+    kReceiving,  // a request, or the handshake of a WebSocket, has begun and is not complete
+    kAnswering,  // by the server; or a WebSocket is open
+    kSending,    // the client has not yet read the whole answer
+  };
+  struct State {
+    Doing doing = Doing::kIdle;
+    Clock::time_point since = Clock::now();
+  };
+
   virtual ~HttpPeer() = default;
   // Idempotent.
   virtual void Close() = 0;
-  // The time since which it has been idle; none: it is in use.
-  virtual std::optional<std::chrono::steady_clock::time_point> IdleSince() const = 0;
+
+  const State& state() const { return state_; }
+
+ protected:
+  void Begin(Doing doing) { state_ = {.doing = doing, .since = Clock::now()}; }
+
+ private:
+  State state_;
 };
 
 }  // namespace fairlock::net

@@ -9,6 +9,28 @@
 
 namespace fairlock::net {
 
+namespace {
+
+// The order in which connections give way to new ones.
+enum class Rank : std::uint8_t { kLate, kIdle, kIncomplete, kNotReading, kStays };
+
+Rank RankOf(const HttpPeer::State& state, HttpPeer::Clock::time_point now) {
+  const bool is_late = now - state.since >= HttpServer::kHurry;
+  switch (state.doing) {
+    case HttpPeer::Doing::kIdle:
+      return Rank::kIdle;
+    case HttpPeer::Doing::kReceiving:
+      return is_late ? Rank::kLate : Rank::kIncomplete;
+    case HttpPeer::Doing::kAnswering:
+      return Rank::kStays;
+    case HttpPeer::Doing::kSending:
+      return is_late ? Rank::kNotReading : Rank::kStays;
+  }
+  return Rank::kStays;
+}
+
+}  // namespace
+
 void HttpServer::TakeConnection(int descriptor, command::ClientAddress address) {
   Take(descriptor, nullptr, std::move(address));
 }
@@ -17,26 +39,31 @@ void HttpServer::TakeTlsConnection(std::unique_ptr<TlsSocket> tls, command::Clie
   Take(tls->socket(), tls->Release(), std::move(address));
 }
 
-void HttpServer::CloseLongestIdle() {
-  std::shared_ptr<HttpPeer> longest;
+void HttpServer::MakeRoom() {
+  const auto now = HttpPeer::Clock::now();
+  const auto is_before = [now](const HttpPeer& one, const HttpPeer& other) {
+    return std::pair(RankOf(one.state(), now), one.state().since) <
+           std::pair(RankOf(other.state(), now), other.state().since);
+  };
+  std::shared_ptr<HttpPeer> first;
   for (const auto& [key, peer] : peers_) {
-    const auto since = peer->IdleSince();
-    if (since && (longest == nullptr || *since < *longest->IdleSince())) longest = peer;
+    if (first == nullptr || is_before(*peer, *first)) first = peer;
   }
-  if (longest != nullptr) longest->Close();
+  if (first != nullptr && RankOf(first->state(), now) != Rank::kStays) first->Close();
 }
 
 void HttpServer::Take(int descriptor, SslHandle ssl, command::ClientAddress address) {
   boost::system::error_code error;
   boost::asio::ip::tcp::socket socket(loop_.io_context());
   if (!is_closed_ && peers_.size() >= connections_max_) {
-    CloseLongestIdle();
+    MakeRoom();
     Turn& turn = loop_.turn();
     ++turn.server.statistics.counters.connections_rejected;
     turn.events.LogRefused(address.peer, {.is_http = true, .connections_max = connections_max_},
                            turn.now);
   }
-  if (!is_closed_ && peers_.size() < connections_max_) {
+  const bool is_for_probes = peers_.size() >= connections_max_;
+  if (!is_closed_ && peers_.size() < connections_max_ + kProbesMax) {
     socket.assign(TcpFamilyOf(descriptor), descriptor, error);
   }
   if (error || !socket.is_open()) {
@@ -44,7 +71,8 @@ void HttpServer::Take(int descriptor, SslHandle ssl, command::ClientAddress addr
     return;
   }
   const auto connection = std::make_shared<HttpConnection>(
-      loop_.turn(), api_, *this, HttpStream(std::move(socket), std::move(ssl)), std::move(address));
+      loop_.turn(), api_, *this, HttpStream(std::move(socket), std::move(ssl)), std::move(address),
+      is_for_probes);
   Add(connection);
   connection->Start();
 }

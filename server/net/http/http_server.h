@@ -1,6 +1,7 @@
 // The HTTP connections of the server.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -17,15 +18,19 @@
 
 namespace fairlock::net {
 
-// Runs in the turns of the loop. When the limit is reached, a new connection replaces the one that
-// has been idle the longest; if none is idle, the new one is closed at once.
-// Loop-confined; destroyed before the loop.
+// Runs in the turns of the loop. When the limit is reached, a new connection replaces another:
+// first one whose request has been incomplete for kHurry, then one that is idle, then any with an
+// incomplete request, then one whose client has not read its answer for kHurry; of these the one
+// that has been so the longest. If there is none, kProbesMax more connections are accepted for the
+// probes of monitoring. Loop-confined; destroyed before the loop.
 class HttpServer final : public ConnectionSink,
                          public TlsConnectionSink,
                          public HttpConnectionOwner {
  public:
   // How many requests for other partitions may be in progress.
   static constexpr std::size_t kForwardsMax = 64;
+  static constexpr std::size_t kProbesMax = 16;
+  static constexpr std::chrono::seconds kHurry{1};
 
   // `loop` and `api` must outlive it. `ca_file` has the CAs of other nodes that speak HTTPS; empty:
   // the system's.
@@ -48,12 +53,13 @@ class HttpServer final : public ConnectionSink,
   }
   std::shared_ptr<HttpForward> Forward(const http::Elsewhere& to, const http::Request& request,
                                        std::function<void(http::Answer)> done) override;
+  bool HasRoomForAll() const override { return peers_.size() <= connections_max_; }
   void Remove(const HttpPeer* peer) override { peers_.erase(peer); }
   void Add(std::shared_ptr<HttpPeer> peer) override { peers_[peer.get()] = std::move(peer); }
 
  private:
-  // Closes the connection that has been idle the longest, if any is idle.
-  void CloseLongestIdle();
+  // Closes the connection that gives way first, if any does.
+  void MakeRoom();
   void Take(int descriptor, SslHandle ssl, command::ClientAddress address);
 
   TurnLoop& loop_;

@@ -41,6 +41,7 @@ std::optional<std::string> WebSocketConnection::MatchOf(std::string_view target)
 
 void WebSocketConnection::Start(beast::http::request<beast::http::string_body> request) {
   request_ = std::move(request);
+  Begin(Doing::kReceiving);
   stream_.async_accept(request_, [self = shared_from_this()](const beast::error_code& error) {
     self->OnAccepted(error);
   });
@@ -49,6 +50,7 @@ void WebSocketConnection::Start(beast::http::request<beast::http::string_body> r
 void WebSocketConnection::OnAccepted(const beast::error_code& error) {
   if (error || is_closed_) return Close();
   is_open_ = true;
+  Begin(Doing::kAnswering);
   stream_.text(true);
   EnterTurn();
   Read();

@@ -5,7 +5,6 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/websocket/stream.hpp>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,9 +33,6 @@ class WebSocketConnection final : public HttpPeer,
 
   void Start(boost::beast::http::request<boost::beast::http::string_body> request);
   void Close() override;
-  std::optional<std::chrono::steady_clock::time_point> IdleSince() const override {
-    return std::nullopt;
-  }
 
   void TakeTurn(engine::TimeMs now) override;
 

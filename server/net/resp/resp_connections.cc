@@ -18,6 +18,9 @@ namespace {
 
 constexpr engine::DurationMs kWatchEveryMs = 1000;
 
+// How many incomplete requests, the oldest first, are searched for one that gives way.
+constexpr std::size_t kPartialSearched = 1000;
+
 }  // namespace
 
 void RespConnections::Finish() {
@@ -110,7 +113,23 @@ void RespConnections::TakeTlsConnection(std::unique_ptr<TlsSocket> tls,
   Add(descriptor, std::move(address), std::move(tls));
 }
 
-std::optional<Refusal> RespConnections::WhyRefused(const command::ClientAddress& address) const {
+void RespConnections::MakeRoom() {
+  if (turn_.server.newcomers.GiveWay(turn_.now)) return Finish();
+  std::size_t left = kPartialSearched;
+  for (PartialRequest& partial : turn_.partial_requests) {
+    auto& connection = static_cast<RespConnection&>(partial);
+    if (connection.profile().commands_processed == 0) {
+      connection.Close(CloseReason::kGaveWay);
+      return;
+    }
+    if (--left == 0) return;
+  }
+}
+
+std::optional<Refusal> RespConnections::WhyRefused(const command::ClientAddress& address) {
+  if (!is_ending_ && count() >= connections_max_ && !turn_.addresses.IsFull(address.peer)) {
+    MakeRoom();
+  }
   if (is_ending_ || count() >= connections_max_) {
     return Refusal{.connections_max = connections_max_};
   }

@@ -59,8 +59,11 @@ class RespConnections final : public ConnectionSink, public TlsConnectionSink {
   void LogAcceptFailed(int error) override { turn_.events.LogAcceptFailed(error, turn_.now); }
   bool CountsByAddress() const override { return true; }
 
-  // The limit that forbids a connection from that address; none: the connection is admitted.
-  std::optional<Refusal> WhyRefused(const command::ClientAddress& address) const;
+  // The limit that forbids a connection from that address; none: the connection is admitted. At the
+  // limit on all connections, one that has not logged in, or whose first request is incomplete,
+  // gives way.
+  std::optional<Refusal> WhyRefused(const command::ClientAddress& address);
+  void MakeRoom();
   void Refuse(int descriptor, const command::ClientAddress& address, const Refusal& refusal,
               TlsSocket* tls);
   void Add(int descriptor, command::ClientAddress address, std::unique_ptr<TlsSocket> tls);

@@ -30,6 +30,12 @@ void SentinelConnection::Close() {
   owner_.Remove(this);
 }
 
+std::optional<std::chrono::steady_clock::time_point> SentinelConnection::IncompleteSince() const {
+  if (!input_.has_been_executed || !session_.is_logged_in()) return input_.opened_at;
+  if (is_reading_ && !input_.bytes.empty()) return input_.deadline - kTimeMax;
+  return std::nullopt;
+}
+
 void SentinelConnection::EnterTurn() {
   if (is_closed_ || std::exchange(is_in_turn_, true)) return;
   turn_.tasks.push_back(this);
@@ -41,7 +47,10 @@ void SentinelConnection::TakeTurn(engine::TimeMs now) {
   if (session_.is_killed()) return Close();
   if (!sending_.empty()) return;  // continues when that has been written
   const std::size_t consumed = session_.Consume(input_.bytes, now);
-  if (consumed > 0) input_.deadline = std::chrono::steady_clock::now() + kTimeMax;
+  if (consumed > 0) {
+    input_.has_been_executed = true;
+    input_.deadline = std::chrono::steady_clock::now() + kTimeMax;
+  }
   input_.bytes.erase(0, consumed);
   sending_ = session_.TakeOutput();
   if (!sending_.empty()) return Write();

@@ -6,6 +6,7 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "server/net/turn/turn.h"
@@ -41,6 +42,9 @@ class SentinelConnection final : public TurnTask,
   void Start() { Read(); }
   void Publish(const sentinel::Message& message) { session_.Publish(message); }
   void Close();
+  // Since when it has been doing nothing for its client: it has completed no request, is not logged
+  // in, or awaits the rest of a request; none: it serves its client.
+  std::optional<std::chrono::steady_clock::time_point> IncompleteSince() const;
 
   void TakeTurn(engine::TimeMs now) override;
 
@@ -50,6 +54,8 @@ class SentinelConnection final : public TurnTask,
     std::string bytes = {};
     // The rest of its first request must have arrived by then.
     std::chrono::steady_clock::time_point deadline = {};
+    std::chrono::steady_clock::time_point opened_at = std::chrono::steady_clock::now();
+    bool has_been_executed = false;  // some of it
   };
 
   void EnterTurn();

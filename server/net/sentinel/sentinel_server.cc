@@ -18,6 +18,7 @@ constexpr std::string_view kTooManyAtSentinel = "-ERR max number of clients reac
 }  // namespace
 
 void SentinelServer::TakeConnection(int descriptor, command::ClientAddress address) {
+  if (!is_closed_ && connections_.size() >= connections_max_) MakeRoom();
   if (is_closed_ || connections_.size() >= connections_max_) return Refuse(descriptor, address);
   boost::system::error_code error;
   boost::asio::ip::tcp::socket socket(loop_.io_context());
@@ -30,6 +31,15 @@ void SentinelServer::TakeConnection(int descriptor, command::ClientAddress addre
       loop_.turn(), *this, watch_, std::move(socket), std::move(address));
   connections_.emplace(connection.get(), connection);
   connection->Start();
+}
+
+void SentinelServer::MakeRoom() {
+  std::shared_ptr<SentinelConnection> first;
+  for (const auto& [key, connection] : connections_) {
+    const auto since = connection->IncompleteSince();
+    if (since && (first == nullptr || *since < *first->IncompleteSince())) first = connection;
+  }
+  if (first != nullptr) first->Close();
 }
 
 void SentinelServer::Refuse(int descriptor, const command::ClientAddress& address) {

@@ -12,7 +12,8 @@
 
 namespace fairlock::net {
 
-// Runs in the turns of the loop. At the limit, a new connection receives an error and is closed.
+// Runs in the turns of the loop. At the limit, the connection that has been incomplete the longest
+// gives way to a new one; if all are complete, the new one receives an error and is closed.
 // Loop-confined; destroyed before the loop.
 class SentinelServer final : public ConnectionSink, public SentinelConnectionOwner {
  public:
@@ -34,6 +35,8 @@ class SentinelServer final : public ConnectionSink, public SentinelConnectionOwn
   void Remove(const SentinelConnection* connection) override { connections_.erase(connection); }
 
  private:
+  // Closes the connection that gives way first, if any does.
+  void MakeRoom();
   void Refuse(int descriptor, const command::ClientAddress& address);
 
   TurnLoop& loop_;

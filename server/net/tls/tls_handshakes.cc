@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
@@ -51,7 +52,7 @@ class TlsHandshakes::Handshake final : public std::enable_shared_from_this<Hands
 
   void Start(const TlsContext& context) {
     ++thread_side_.in_progress_;
-    place_ = thread_side_.silent_.insert(thread_side_.silent_.end(), this);
+    place_ = thread_side_.lists_.silent.insert(thread_side_.lists_.silent.end(), this);
     SslHandle ssl = context.NewConnection();
     if (ssl == nullptr) return End("not enough memory");
     tls_ = std::make_unique<TlsSocket>(std::move(ssl), socket_.number());
@@ -59,10 +60,11 @@ class TlsHandshakes::Handshake final : public std::enable_shared_from_this<Hands
       if (!error) self->End("it took too long");
     });
     Await(Descriptor::wait_read);
-    thread_side_.EndSilentAtLimit();
+    thread_side_.EndOneAtLimit();
   }
 
-  std::chrono::steady_clock::time_point begun_at() const { return begun_at_; }
+  // When it was put into the list in which it is.
+  std::chrono::steady_clock::time_point listed_at() const { return listed_at_; }
 
   // Whether the peer has sent something or closed, even if no handler has processed that yet.
   bool IsActive() const {
@@ -70,14 +72,18 @@ class TlsHandshakes::Handshake final : public std::enable_shared_from_this<Hands
     return ::recv(socket_.number(), &first, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
   }
 
-  void MarkAsActive() {
-    if (std::exchange(is_silent_, false)) thread_side_.silent_.erase(place_);
+  // Moves it to the end of those that have begun.
+  void MarkAsBegun() {
+    List& from = list();
+    is_silent_ = false;
+    listed_at_ = std::chrono::steady_clock::now();
+    thread_side_.lists_.begun.splice(thread_side_.lists_.begun.end(), from, place_);
   }
 
   // Takes the failure by value: it may be a part of tls_, which is destroyed here.
   void End(std::string failure) {
     if (std::exchange(is_over_, true)) return;
-    MarkAsActive();
+    list().erase(place_);
     --thread_side_.in_progress_;
     deadline_.cancel();
     readiness_.release();
@@ -104,8 +110,10 @@ class TlsHandshakes::Handshake final : public std::enable_shared_from_this<Hands
                           });
   }
 
+  List& list() { return is_silent_ ? thread_side_.lists_.silent : thread_side_.lists_.begun; }
+
   void Continue() {
-    MarkAsActive();
+    if (is_silent_) MarkAsBegun();
     if (!std::exchange(is_known_as_tls_, true) && !BeginsAsTls()) {
       SendLastWords(socket_.number(), options_.plain_answer);
       return End(std::string(kNoTls));
@@ -137,8 +145,8 @@ class TlsHandshakes::Handshake final : public std::enable_shared_from_this<Hands
   boost::asio::steady_timer deadline_;
   std::unique_ptr<TlsSocket> tls_;
   command::ClientAddress address_;
-  const std::chrono::steady_clock::time_point begun_at_ = std::chrono::steady_clock::now();
-  std::list<Handshake*>::iterator place_;  // in silent_, while it is silent
+  std::chrono::steady_clock::time_point listed_at_ = std::chrono::steady_clock::now();
+  List::iterator place_;  // in one of the lists
   bool is_silent_ = true;
   bool is_known_as_tls_ = false;
   bool is_over_ = false;
@@ -152,7 +160,7 @@ TlsHandshakes::TlsHandshakes(boost::asio::io_context& io, Turn& turn, TlsConnect
       options_(options),
       self_(std::make_shared<TlsHandshakes*>(this)),
       io_(1),
-      silence_timer_(io_),
+      limit_timer_(io_),
       work_(boost::asio::make_work_guard(io_)),
       thread_([this] {
         // On Linux, these apply to this thread only. Failures are ignored. A thread with
@@ -180,22 +188,33 @@ void TlsHandshakes::TakeConnection(int descriptor, command::ClientAddress addres
   });
 }
 
-void TlsHandshakes::EndSilentAtLimit() {
+void TlsHandshakes::EndOneAtLimit() {
   if (in_progress_ < options_.handshakes_max) return;
-  while (!silent_.empty()) {
-    Handshake& oldest = *silent_.front();
-    const auto silent_until = oldest.begun_at() + options_.silence_max;
-    if (silent_until > std::chrono::steady_clock::now()) {
-      silence_timer_.expires_at(silent_until);
-      silence_timer_.async_wait([this](const boost::system::error_code& error) {
-        if (!error) EndSilentAtLimit();
-      });
-      return;
+  auto until = std::chrono::steady_clock::time_point::max();
+  if (EndFirst(lists_.silent, options_.silence_max, until)) return;
+  if (EndFirst(lists_.begun, options_.begun_max, until)) return;
+  limit_timer_.expires_at(until);
+  limit_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) EndOneAtLimit();
+  });
+}
+
+bool TlsHandshakes::EndFirst(List& handshakes, std::chrono::milliseconds time_max,
+                             std::chrono::steady_clock::time_point& until) {
+  while (!handshakes.empty()) {
+    Handshake& first = *handshakes.front();
+    const auto first_until = first.listed_at() + time_max;
+    if (first_until > std::chrono::steady_clock::now()) {
+      until = std::min(until, first_until);
+      return false;
     }
-    if (!oldest.IsActive())
-      return oldest.End("it sent nothing, and its slot was needed for others");
-    oldest.MarkAsActive();
+    if (!first.IsActive()) {
+      first.End("it sent nothing, and its slot was needed for others");
+      return true;
+    }
+    first.MarkAsBegun();
   }
+  return false;
 }
 
 // Closes without an error, because none can be sent before the handshake.

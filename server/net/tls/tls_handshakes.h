@@ -27,6 +27,9 @@ struct TlsHandshakeOptions {
   std::size_t handshakes_max = 1000;
   // At that limit, connections that have sent nothing for this time are closed.
   std::chrono::milliseconds silence_max{500};
+  // At that limit, connections whose handshake has begun this long ago, and that send nothing now,
+  // are closed.
+  std::chrono::milliseconds begun_max{1000};
   // The answer to a client that does not speak TLS.
   std::string_view plain_answer;
 };
@@ -34,7 +37,8 @@ struct TlsHandshakeOptions {
 // A handshake costs as much as hundreds of requests. It therefore runs on a separate thread with a
 // lower priority than the loop, so that new connections do not delay established ones. A handler
 // of the loop's io_context gets the outcome. At the limit, the connection that has been silent the
-// longest is closed, so that silent connections do not keep out others.
+// longest is closed, or the one whose handshake has been incomplete the longest, so that they do
+// not keep out others.
 //
 // Loop-confined, and owns the thread.
 class TlsHandshakes final : public ConnectionSink {
@@ -59,11 +63,21 @@ class TlsHandshakes final : public ConnectionSink {
  private:
   class Handshake;
   struct Outcome;
+  using List = std::list<Handshake*>;
+  struct Lists {
+    List silent;  // those that have received nothing yet, the oldest first
+    List begun;   // the others, in the order in which they began
+  };
 
   void Refuse(int descriptor, const command::ClientAddress& address);
   void OnOutcome(Outcome outcome);
-  // Runs on the thread. At the limit, ends the oldest silent handshake, or sets a timer for that.
-  void EndSilentAtLimit();
+  // Runs on the thread. At the limit, ends the oldest silent handshake or the oldest incomplete
+  // one, or sets a timer for that.
+  void EndOneAtLimit();
+  // Ends the first that has been in the list for that long. Returns false if it must wait, until
+  // `until`.
+  bool EndFirst(List& handshakes, std::chrono::milliseconds time_max,
+                std::chrono::steady_clock::time_point& until);
 
   boost::asio::io_context& loop_;
   Turn& turn_;
@@ -76,8 +90,8 @@ class TlsHandshakes final : public ConnectionSink {
   std::shared_ptr<TlsHandshakes*> self_;
   boost::asio::io_context io_;  // of the thread; only the thread uses the next three members
   std::size_t in_progress_ = 0;
-  std::list<Handshake*> silent_;  // those that have received nothing yet, the oldest first
-  boost::asio::steady_timer silence_timer_;
+  Lists lists_;
+  boost::asio::steady_timer limit_timer_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   std::thread thread_;
 };

@@ -106,6 +106,24 @@ TEST_F(SentinelServerTest, RefusesConnectionsAboveTheLimit) {
   }));
 }
 
+TEST_F(SentinelServerTest, ClosesTheOldestIncompleteOneAtTheLimit) {
+  TestPeer complete(path_);
+  complete.Send("PING\r\n");
+  ASSERT_EQ(complete.Receive(7), "+PONG\r\n");
+  // One has sent nothing, and one half of a request; the first has sent half of its second.
+  TestPeer silent(path_);
+  TestPeer half(path_);
+  half.Send("PIN");
+  complete.Send("PIN");
+  std::vector<std::unique_ptr<TestPeer>> later;
+  for (TestPeer* gone : {&silent, &half, &complete}) {
+    later.push_back(std::make_unique<TestPeer>(path_));
+    later.back()->Send("PING\r\n");
+    EXPECT_EQ(later.back()->Receive(7), "+PONG\r\n");
+    EXPECT_EQ(gone->Receive(1), "");
+  }
+}
+
 TEST_F(SentinelServerTest, ClosesItsConnectionsWithIt) {
   TestPeer peer(path_);
   peer.Send("PING\r\n");
