@@ -64,11 +64,13 @@ ServerParts::ServerParts(CommandTable the_table, const engine::EngineOptions& en
                .routing = routing,
                .statistics = statistics,
                .environment = environment}),
+      script_turns(environment.clock, table),
       unit_warnings(environment.log),
       pipeline{.executor = executor,
                .prefetch = prefetch,
                .availability = availability,
                .matching = matching,
+               .script_turns = script_turns,
                .statistics = statistics,
                .lifecycle = lifecycle,
                .grants = grants} {

@@ -22,6 +22,7 @@
 #include "server/command/execution/executor.h"
 #include "server/command/execution/request_pipeline.h"
 #include "server/command/execution/request_prefetch.h"
+#include "server/command/execution/script_turns.h"
 #include "server/command/locks/availability.h"
 #include "server/command/locks/locks.h"
 #include "server/command/pubsub/channels.h"
@@ -96,6 +97,7 @@ struct ServerParts {
   RequestPrefetch prefetch;
   Executor executor;
   Scripts scripts;
+  ScriptTurns script_turns;
   UnitWarnings unit_warnings;
   PipelineParts pipeline;
 };

@@ -211,10 +211,13 @@ constexpr auto kOptions = std::to_array<Option>({
     {"script_steps", OptionType::kNumber, "10000000", 10'000, kCountMax, true, "",
      &Config::script_steps,
      "Maximum number of instructions in one script, including equivalent work in library "
-     "functions; beyond it the script is stopped. No other client is served while a script runs: "
-     "ten million take about 100 ms."},
-    {"script_time", OptionType::kDuration, "1s", kMs, 60 * kSecond, true, "", &Config::script_time,
-     "A script that runs longer than this is stopped, however few instructions it has executed."},
+     "functions; beyond it the script is stopped. How long ten million take depends on what they "
+     "do: from 50 ms to more than a second."},
+    {"script_time", OptionType::kDuration, "100ms", kMs, 60 * kSecond, true, "",
+     &Config::script_time,
+     "A script that runs longer than this is stopped, however few instructions it has executed; "
+     "all scripts of one EXEC share this time. No other client is served while a script runs, so "
+     "this is how long one script can delay the others."},
     {"script_memory", OptionType::kSize, "16mb", kMb, kGb, true, "", &Config::script_memory,
      "Maximum memory that one script may allocate; beyond it the script ends with an error."},
     {"script_cache", OptionType::kNumber, "1000", 1, 1'000'000, true, "", &Config::script_cache,

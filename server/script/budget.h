@@ -1,6 +1,7 @@
 // The steps and the time that a script may still use.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "server/script/host.h"
@@ -17,8 +18,9 @@ namespace fairlock::script {
 //
 // The clock starts with the run and is read after every command, however few steps the command
 // cost. A single instruction, such as joining two strings of several megabytes, can also take a
-// long time. So the clock is read at each call of the hook too, and while instructions are slow,
-// the hook is called after fewer of them.
+// long time. So the clock is read at each call of the hook too. The hook is called after fewer
+// instructions while they are slow, and once the script has a long string or a large table, on
+// which a single instruction or library function can work for milliseconds.
 //
 // Once the budget is used up, every further instruction raises an error, so it does not help a
 // script to catch the error. Loop-confined.
@@ -28,7 +30,8 @@ class Budget {
 
   explicit Budget(const LuaMemory& memory) : memory_(memory) {}
 
-  void Begin(lua_State* lua, const ScriptLimits& limits, Host& host);
+  // `used_ns` of the time are used up already.
+  void Begin(lua_State* lua, const ScriptLimits& limits, Host& host, std::uint64_t used_ns);
 
   // Raises a Lua error if the budget is used up.
   void Charge(lua_State* lua, std::uint64_t steps);
@@ -37,11 +40,20 @@ class Budget {
   // Called after a command: charges for the reply's bytes and reads the clock.
   void ChargeReply(lua_State* lua, std::uint64_t bytes);
 
+  // Called when a block of that size has been allocated during the run.
+  void NoticeBlock(lua_State* lua, std::size_t bytes);
+
   UsedUp used_up() const { return used_up_; }
   std::uint64_t steps() const { return steps_; }
 
  private:
   static constexpr std::uint64_t kBytesPerStep = 32;
+
+  struct Hook {
+    int count = 0;  // instructions between two calls
+    int count_max = 0;
+    std::size_t largest_block_bytes = 0;  // of this run
+  };
 
   static void OnCount(lua_State* lua, lua_Debug* activation);
   void NoticeCount(lua_State* lua);
@@ -55,7 +67,7 @@ class Budget {
   const LuaMemory& memory_;
   Host* host_ = nullptr;
   UsedUp used_up_ = UsedUp::kNot;
-  int count_ = 0;  // instructions between two calls of the hook
+  Hook hook_;
   std::uint64_t steps_ = 0;
   std::uint64_t steps_max_ = 0;
   std::uint64_t time_max_ns_ = 0;

@@ -1,21 +1,23 @@
 #include "server/script/digest.h"
 
-#include <boost/uuid/detail/sha1.hpp>
-
 #include "protocol/hexadecimal.h"
 
 namespace fairlock::script {
 
-Digest DigestOf(std::string_view bytes) {
-  boost::uuids::detail::sha1 sha1;
-  sha1.process_bytes(bytes.data(), bytes.size());
+Digest DigestMaker::Finish() {
   boost::uuids::detail::sha1::digest_type words;
-  sha1.get_digest(words);
+  sha1_.get_digest(words);
   Digest digest;
   for (std::size_t i = 0; i < digest.bytes.size(); ++i) {
     digest.bytes[i] = static_cast<std::uint8_t>(words[i / 4] >> (24 - 8 * (i % 4)));
   }
   return digest;
+}
+
+Digest DigestOf(std::string_view bytes) {
+  DigestMaker maker;
+  maker.Add(bytes);
+  return maker.Finish();
 }
 
 std::string HexOf(const Digest& digest) { return protocol::HexOf(digest.bytes); }

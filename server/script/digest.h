@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <boost/uuid/detail/sha1.hpp>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +26,16 @@ struct DigestHash {
     std::memcpy(&part, digest.bytes.data(), sizeof(part));
     return part;
   }
+};
+
+// Makes the digest of a text that is given in pieces.
+class DigestMaker {
+ public:
+  void Add(std::string_view piece) { sha1_.process_bytes(piece.data(), piece.size()); }
+  Digest Finish();
+
+ private:
+  boost::uuids::detail::sha1 sha1_;
 };
 
 Digest DigestOf(std::string_view bytes);

@@ -115,6 +115,7 @@ bool Interpreter::Run(Script& script, const RunOptions& options, std::string& ou
   RunState run;
   run.host = &options.host;
   run.is_read_only = options.is_read_only || script.is_read_only;
+  run.used_ns = options.used_ns;
   return RunScript(*sandbox_, script, run, options, out);
 }
 

@@ -25,6 +25,7 @@ struct RunOptions {
   std::span<const std::string_view> arguments;
   protocol::RespVersion version;  // the RESP version of the reply
   bool is_read_only;              // commands that write are refused
+  std::uint64_t used_ns = 0;      // how much of its time earlier scripts have used
 };
 
 struct LoadResult {
@@ -54,6 +55,7 @@ class Interpreter {
   // Appends exactly one reply. Returns true if it is an error; the host has then counted it.
   bool Run(Script& script, const RunOptions& options, std::string& out);
 
+  const ScriptLimits& limits() const { return sandbox_->limits(); }
   void set_limits(const ScriptLimits& limits);
   std::size_t script_count() const { return cache_.count(); }
   std::size_t text_bytes() const { return cache_.text_bytes(); }

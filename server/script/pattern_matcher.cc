@@ -13,6 +13,7 @@ namespace fairlock::script {
 namespace {
 
 constexpr std::size_t kTriesPerCharge = 64;
+constexpr std::size_t kSetBytesPerTry = 8;
 
 unsigned char Byte(char c) { return static_cast<unsigned char>(c); }
 
@@ -229,19 +230,21 @@ bool PatternMatcher::IsAtFrontier(const char* s, const char* set, const char* se
 }
 
 // Returns the position after the byte, class or set that begins at `p`.
-const char* PatternMatcher::EndOfItem(const char* p) const {
+const char* PatternMatcher::EndOfItem(const char* p) {
   const char first = *p++;
   if (first == '%') {
     if (p == pattern_end_) Raise(lua_, "malformed pattern (ends with '%%')");
     return p + 1;
   }
   if (first != '[') return p;
+  const char* begin = p;
   if (p < pattern_end_ && *p == '^') ++p;
   // A ']' at the start of a set is a member of the set.
   do {
     if (p == pattern_end_) Raise(lua_, "malformed pattern (missing ']')");
     if (*p++ == '%' && p < pattern_end_) ++p;
   } while (p == pattern_end_ || *p != ']');
+  CountTries(static_cast<std::size_t>(p - begin) / kSetBytesPerTry);
   return p + 1;
 }
 
@@ -256,7 +259,7 @@ bool PatternMatcher::ItemMatches(const char* s, const char* p, const char* p_end
 
 // `set` points to the '[', and `set_end` to the ']' that closes it.
 bool PatternMatcher::SetMatches(unsigned char c, const char* set, const char* set_end) {
-  CountTries(static_cast<std::size_t>(set_end - set) / 8);
+  CountTries(static_cast<std::size_t>(set_end - set) / kSetBytesPerTry);
   const char* p = set + 1;
   const bool is_complement = p < set_end && *p == '^';
   if (is_complement) ++p;

@@ -53,7 +53,7 @@ class PatternMatcher {
   const char* SkipBalanced(const char* s, const char* p);
   const char* SkipBackReference(const char* s, char digit);
   bool IsAtFrontier(const char* s, const char* set, const char* set_end);
-  const char* EndOfItem(const char* p) const;
+  const char* EndOfItem(const char* p);
   bool ItemMatches(const char* s, const char* p, const char* p_end);
   bool SetMatches(unsigned char c, const char* set, const char* set_end);
   void CountTries(std::size_t tries);

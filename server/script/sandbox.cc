@@ -12,7 +12,11 @@ namespace fairlock::script {
 namespace {
 
 void* Allocate(void* sandbox, void* block, std::size_t old_bytes, std::size_t new_bytes) {
-  return static_cast<Sandbox*>(sandbox)->memory().Resize(block, old_bytes, new_bytes);
+  auto& owner = *static_cast<Sandbox*>(sandbox);
+  if (new_bytes > old_bytes && owner.run().host != nullptr) {
+    owner.budget().NoticeBlock(owner.lua(), new_bytes);
+  }
+  return owner.memory().Resize(block, old_bytes, new_bytes);
 }
 
 // The __index function of the globals, which Lua calls only for names that do not exist.
@@ -89,7 +93,7 @@ void Sandbox::UnboundMemory() { memory_.set_limit_bytes(LuaMemory::kUnlimited); 
 void Sandbox::BeginRun(const RunState& run) {
   run_ = run;
   BoundMemory();
-  budget_.Begin(lua_, limits_, *run.host);
+  budget_.Begin(lua_, limits_, *run.host, run.used_ns);
 }
 
 void Sandbox::EndRun() {

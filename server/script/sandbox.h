@@ -22,6 +22,7 @@ struct RunState {
   Host* host = nullptr;
   bool is_read_only = false;
   std::uint32_t log_lines = 0;
+  std::uint64_t used_ns = 0;  // of its time, by earlier scripts
 };
 
 // All scripts run in one Lua state. Scripts cannot exchange data through it: objects that a script

@@ -10,11 +10,12 @@ namespace fairlock::script {
 // one request can take away from all others.
 struct ScriptLimits {
   // A step is one Lua instruction. Library functions that process long strings or tables are
-  // charged additional steps for that. Ten million steps take about 100 ms.
+  // charged additional steps for that. How long a step takes depends on what it does: ten million
+  // steps take from 50 ms to more than a second.
   std::uint64_t steps_max = 10'000'000;
-  // Measured from the beginning of the run. Checked after every command and at least every 100
-  // instructions.
-  std::uint64_t time_max_ms = 1'000;
+  // Measured from the beginning of the run. Checked after every command, at least every 100
+  // instructions, and while a library function processes a long string or table.
+  std::uint64_t time_max_ms = 100;
   // How much memory a script may use in addition to what was in use before.
   std::size_t memory_bytes_max = std::size_t{16} * 1024 * 1024;
   // Compiling is not charged as steps, although the time that it takes may be quadratic in the

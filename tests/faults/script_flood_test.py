@@ -1,5 +1,7 @@
-"""A flood of distinct scripts, as sent by a client that writes values into the script text."""
+"""Floods of scripts: of distinct ones, as sent by a client that writes values into the script text,
+and of long ones."""
 
+import contextlib
 import pathlib
 import sys
 import threading
@@ -89,6 +91,99 @@ class Flood(unittest.TestCase):
               f"{others.milliseconds:.1f} ms", flush=True)
         if own_server.IS_MEASURED:
             self.assertLess(growth, GROWTH_BYTES_MAX)
+
+
+LONG_SCRIPT = "local s = ('x'):rep(1e6) while true do redis.sha1hex(s) end"
+SHORT_SCRIPT = "return redis.call('LOCK', KEYS[1], 'o', 'EX', 60)"
+ATTACKERS = 50
+ASKED = 20
+
+
+class LongScripts(unittest.TestCase):
+    """Many clients run scripts that use all of script_time. What others wait for is counted in
+    scripts, so that it does not depend on the processor."""
+
+    def setUp(self):
+        self.server = self.enterContext(Server("--script-time", "20ms"))
+        self.asking = self.enterContext(self.server.connect())
+
+    def scripts(self):
+        """Returns the number of scripts that have been stopped."""
+        lines = self.asking.ask("INFO", "commandstats").decode().splitlines()
+        line = next(line for line in lines if line.startswith("cmdstat_eval:"))
+        return int(line.split("failed_calls=")[1])
+
+    @contextlib.contextmanager
+    def attack(self, pipelined, connects_again=False):
+        is_over = threading.Event()
+
+        def run():
+            client = self.server.connect()
+            while not is_over.is_set():
+                client.send(resp.request("EVAL", LONG_SCRIPT, 0) * pipelined)
+                for _ in range(pipelined):
+                    client.reply()
+                if connects_again:
+                    client.close()
+                    client = self.server.connect()
+            client.close()
+
+        resp.Connection.TIMEOUT_SECONDS = 120
+        threads = [threading.Thread(target=run) for _ in range(ATTACKERS)]
+        for thread in threads:
+            thread.start()
+        try:
+            self.asking.ask("EVAL", "return redis.error_reply('first')", 0)
+            while self.scripts() < ATTACKERS:
+                pass
+            yield
+        finally:
+            is_over.set()
+            for thread in threads:
+                thread.join()
+
+    def most_scripts_between(self, ask):
+        """Returns how many scripts of others ran while one request was answered, at most."""
+        most = 0
+        before = self.scripts()
+        for _ in range(ASKED):
+            ask()
+            now = self.scripts()
+            most = max(most, now - before)
+            before = now
+        return most
+
+    def ask_for_renewal(self):
+        self.assertEqual(self.asking.ask("RENEW", "mine", "o", "PX", 60_000), 1)
+
+    def ask_for_short_script(self):
+        self.assertEqual(self.asking.ask("EVAL", SHORT_SCRIPT, 1, "short"), self.token)
+
+    def test_others_wait_for_one_script(self):
+        self.asking.ask("LOCK", "mine", "o", "PX", 60_000)
+        self.token = self.asking.ask("LOCK", "short", "o", "EX", 60)
+        for pipelined, connects_again in ((1, False), (3, False), (1, True)):
+            with self.subTest(pipelined=pipelined, connects_again=connects_again):
+                with self.attack(pipelined, connects_again):
+                    # A request waits for the script that runs, and so does the one that counts.
+                    renewal = self.most_scripts_between(self.ask_for_renewal)
+                    self.assertLessEqual(renewal, 3)
+                    if not connects_again:
+                        # In addition, a script waits for its own turn.
+                        short = self.most_scripts_between(self.ask_for_short_script)
+                        self.assertLessEqual(short, 5)
+
+    def test_scripts_of_one_transaction_share_the_time(self):
+        for text in (LONG_SCRIPT, "-- " + "x" * 60_000 + "\n" + LONG_SCRIPT):
+            self.asking.ask("MULTI")
+            for i in range(200):
+                self.asking.ask("EVAL", f"{text} -- {i}", 0)
+            replies = self.asking.ask("EXEC")
+            self.assertRegex(replies[0], "the script was stopped after 20 ms")
+            # The first has used up the time, but for what it took to compile the next.
+            for reply in replies[2:]:
+                self.assertRegex(reply, "the scripts of this transaction have used up script_time")
+        self.assertEqual(self.asking.ask("EVAL", "return 1", 0), 1)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ bool IsOfNetwork(std::string_view peer) {
 
 }  // namespace
 
+std::string NetworkOf(std::string_view peer) { return access::NetworkOf(peer); }
+
 bool AddressCounts::IsFull(std::string_view peer) const {
   if (count_max_ == 0 || !IsOfNetwork(peer)) return false;
   const auto found = counts_.find(access::NetworkOf(peer));

@@ -9,6 +9,9 @@
 
 namespace fairlock::command {
 
+// The address of a peer without its port; for IPv6, the /64 network; for a unix socket, its path.
+std::string NetworkOf(std::string_view peer);
+
 // IPv6 addresses of one /64 network count as one address; unix sockets are not counted. Arguments
 // have the form of ClientAddress::peer. Loop-confined.
 class AddressCounts {

@@ -33,6 +33,7 @@ std::size_t RequestPipeline::Consume(std::string_view input, std::size_t request
   bool is_used_up = false;
   bool is_much = false;
   bool is_cut_short = false;  // whether one of these bounds has stopped the pipeline
+  awaits_script_turn_ = false;
   const std::uint64_t matched_max = parts_.matching.total() + kMatchingAtOnce;
   while (!IsStopped() && !is_used_up && !is_much && requests < requests_max) {
     ReadAhead(input.substr(consumed), requests_max - requests);
@@ -43,8 +44,8 @@ std::size_t RequestPipeline::Consume(std::string_view input, std::size_t request
     if (executed < window.count || (IsStopped() && window.last.status == ParseStatus::kError)) {
       // Requests that were only read ahead are read again when the connection continues.
       parser_.Restart();
-      consumed += window.requests[executed - 1].end;
-      is_cut_short = is_much;
+      if (executed > 0) consumed += window.requests[executed - 1].end;
+      is_cut_short = is_much || awaits_script_turn_;
       break;
     }
     consumed += window.end;
@@ -91,7 +92,15 @@ std::size_t RequestPipeline::ExecuteAhead(std::uint64_t matched_max, engine::Tim
   for (std::size_t i = 0; i < window.count; ++i) parts_.prefetch.PrefetchLock(window.requests[i]);
   std::size_t executed = 0;
   while (executed < window.count && !IsStopped()) {
-    parts_.executor.Execute(client_, window.requests[executed], now);
+    const RequestAhead& request = window.requests[executed];
+    if (!parts_.script_turns.RunsScripts(client_, request.row)) {
+      parts_.executor.Execute(client_, request, now);
+    } else if (parts_.script_turns.MustWait()) {
+      awaits_script_turn_ = true;
+      break;
+    } else {
+      parts_.script_turns.Measure([&] { parts_.executor.Execute(client_, request, now); });
+    }
     ++executed;
     if (HasDoneMuch(matched_max)) break;
   }

@@ -13,6 +13,7 @@
 #include "server/command/execution/client_lifecycle.h"
 #include "server/command/execution/executor.h"
 #include "server/command/execution/request_prefetch.h"
+#include "server/command/execution/script_turns.h"
 #include "server/command/locks/availability.h"
 #include "server/command/statistics/statistics.h"
 #include "server/command/table/glob_walk.h"
@@ -27,6 +28,7 @@ struct PipelineParts {
   const RequestPrefetch& prefetch;
   Availability& availability;
   const MatchingMeter& matching;
+  ScriptTurns& script_turns;
   Statistics& statistics;
   ClientLifecycle& lifecycle;
   GrantsInFlight& grants;
@@ -53,6 +55,8 @@ class RequestPipeline {
   // Whether the last Consume stopped at `requests_max`, because a request waits, or because of long
   // output, so that requests may be left.
   bool has_more_to_execute() const { return has_more_; }
+  // Whether it stopped before a request that runs a script and must wait for its turn.
+  bool awaits_script_turn() const { return awaits_script_turn_; }
 
   // Sends the error and closes the connection after it.
   void EndWith(protocol::ErrorCode code, std::string_view text) {
@@ -65,9 +69,11 @@ class RequestPipeline {
  private:
   void ReadAhead(std::string_view input, std::size_t requests_max);
   // Returns how many requests were executed: all, unless one of them waits or closes the
-  // connection.
+  // connection, or the next one must wait for the turn of its script.
   std::size_t ExecuteAhead(std::uint64_t matched_max, engine::TimeMs now);
-  bool IsStopped() const { return client_.wait.is_waiting() || client_.output.is_closing(); }
+  bool IsStopped() const {
+    return client_.wait.is_waiting() || client_.output.is_closing() || awaits_script_turn_;
+  }
   bool HasDoneMuch(std::uint64_t matched_max) const;
   void RefuseInput(const protocol::WireError& error);
 
@@ -75,6 +81,7 @@ class RequestPipeline {
   Client client_;
   protocol::RequestParser parser_;
   bool has_more_ = false;
+  bool awaits_script_turn_ = false;
 };
 
 }  // namespace fairlock::command

@@ -51,7 +51,7 @@ void Run(Invocation& call, script::Script& script, std::size_t keys, bool is_rea
 
 // Returns the script with that text, or null after sending an error.
 script::Script* Load(Invocation& call, std::string_view text) {
-  const script::LoadResult loaded = call.server.scripts.interpreter().Load(text);
+  const script::LoadResult loaded = call.server.scripts.Load(text);
   if (loaded.script == nullptr) call.reply.Error(ErrorCode::kErr, loaded.error);
   return loaded.script;
 }
@@ -115,24 +115,26 @@ void Kill(Invocation& call) {
 constexpr KeyPositions kCountedKeys = {
     .first = 3, .last = 0, .step = 1, .is_counted = true, .may_be_none = true};
 
+constexpr std::uint32_t kRunning = kNoScript | kRunsScripts;
+
 constexpr auto kScriptCommands = std::to_array<CommandSpec>({
-    {"EVAL", Eval, -3, kNoScript, With(kCountedKeys, KeyEffect::kChange), "scripts",
+    {"EVAL", Eval, -3, kRunning, With(kCountedKeys, KeyEffect::kChange), "scripts",
      "script numkeys [key ...] [arg ...]",
      "Runs a Lua script as one step, and keeps it for EVALSHA", "Depends on the script"},
-    {"EVALSHA", EvalSha, -3, kNoScript, With(kCountedKeys, KeyEffect::kChange), "scripts",
+    {"EVALSHA", EvalSha, -3, kRunning, With(kCountedKeys, KeyEffect::kChange), "scripts",
      "sha1 numkeys [key ...] [arg ...]",
      "Runs a script that was loaded or run before, or replies with NOSCRIPT",
      "Depends on the script"},
-    {"EVAL_RO", EvalReadOnly, -3, kNoScript | kReadOnly, kCountedKeys, "scripts",
+    {"EVAL_RO", EvalReadOnly, -3, kRunning | kReadOnly, kCountedKeys, "scripts",
      "script numkeys [key ...] [arg ...]", "Like EVAL, for a script that changes nothing",
      "Depends on the script"},
-    {"EVALSHA_RO", EvalShaReadOnly, -3, kNoScript | kReadOnly, kCountedKeys, "scripts",
+    {"EVALSHA_RO", EvalShaReadOnly, -3, kRunning | kReadOnly, kCountedKeys, "scripts",
      "sha1 numkeys [key ...] [arg ...]", "Like EVALSHA, for a script that changes nothing",
      "Depends on the script"},
     {"SCRIPT",
      nullptr,
      -2,
-     0,
+     kRunsScripts,
      {},
      "scripts",
      "",

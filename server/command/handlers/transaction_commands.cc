@@ -152,7 +152,7 @@ constexpr auto kTransactionCommands = std::to_array<CommandSpec>({
     {"EXEC",
      Exec,
      1,
-     kNotQueued | kNoScript,
+     kNotQueued | kNoScript | kRunsScripts,
      {},
      "transactions",
      "",

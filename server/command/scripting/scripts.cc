@@ -18,7 +18,32 @@
 
 namespace fairlock::command {
 
+namespace {
+
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+constexpr const char* kNoTimeLeft =
+    "the scripts of this transaction have used up script_time; this one was not run";
+
+}  // namespace
+
+std::uint64_t Scripts::UsedNs() {
+  if (!parts_.delivery.is_in_step()) used_ns_ = 0;
+  return used_ns_;
+}
+
+bool Scripts::IsTimeUsedUp() { return UsedNs() > interpreter_.limits().time_max_ms * kNsPerMs; }
+
+script::LoadResult Scripts::Load(std::string_view text) {
+  if (IsTimeUsedUp()) return {.script = nullptr, .error = kNoTimeLeft};
+  const std::uint64_t begun_ns = NowNs();
+  script::LoadResult loaded = interpreter_.Load(text);
+  used_ns_ += NowNs() - begun_ns;
+  return loaded;
+}
+
 void Scripts::Run(script::Script& script, const RunOptions& options, Invocation& call) {
+  if (IsTimeUsedUp()) return call.reply.Error(protocol::ErrorCode::kErr, kNoTimeLeft);
+  const std::uint64_t begun_ns = NowNs();
   client_ = &call.client;
   now_ = call.now;
   // A SELECT in a script applies only until the script ends.
@@ -36,12 +61,14 @@ void Scripts::Run(script::Script& script, const RunOptions& options, Invocation&
                                                .keys = options.keys,
                                                .arguments = options.arguments,
                                                .version = call.reply.version(),
-                                               .is_read_only = options.is_read_only},
+                                               .is_read_only = options.is_read_only,
+                                               .used_ns = used_ns_},
                                               client_->output.bytes());
   }
   parts_.delivery.EndStep(now_);
   client_->profile.database = database;
   client_ = nullptr;
+  used_ns_ += NowNs() - begun_ns;
 }
 
 bool Scripts::TakesPlace(const script::Script& script, const RunOptions& options) const {

@@ -46,12 +46,18 @@ class Scripts final : private script::Host {
     bool is_read_only;  // commands that write are refused
   };
 
+  // Finds or compiles the script. All scripts of one transaction share script_time: once they have
+  // used it up, none is compiled or run.
+  script::LoadResult Load(std::string_view text);
   // Executes the script and replies. REQUIRES: the call did not come from a script.
   void Run(script::Script& script, const RunOptions& options, Invocation& call);
 
   script::Interpreter& interpreter() { return interpreter_; }
 
  private:
+  // The time that scripts of this transaction have used; 0 outside a transaction.
+  std::uint64_t UsedNs();
+  bool IsTimeUsedUp();
   // Whether the script requests one lock as SET NX does, and that request may take a place in the
   // queue.
   bool TakesPlace(const script::Script& script, const RunOptions& options) const;
@@ -65,6 +71,7 @@ class Scripts final : private script::Host {
   script::Interpreter interpreter_;
   Client* client_ = nullptr;  // the client whose script is running
   engine::TimeMs now_ = 0;
+  std::uint64_t used_ns_ = 0;
   RequestAhead request_;  // scratch space for Execute
 };
 

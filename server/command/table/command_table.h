@@ -33,6 +33,7 @@ enum CommandFlag : std::uint32_t {
   kNoScript = 1U << 15,   // no script may call it
   kUnowned = 1U << 16,    // may end or change others' holds; a category, not shown as a flag
   kGrows = 1U << 17,      // refused while memory is short, even without keys; not shown
+  kRunsScripts = 1U << 18,  // waits for its turn while scripts of others run; not shown
 };
 
 // What a command does with its keys, in Redis' terms. kDefault derives it from the flags.

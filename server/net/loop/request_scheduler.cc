@@ -54,8 +54,10 @@ void RequestScheduler::CloseDisconnected() {
 }
 
 void RequestScheduler::Execute() {
+  turn_.server.script_turns.BeginTurn(!turn_.scripts.empty());
   ExecuteLight();
   ExecuteDeferred();
+  ExecuteScripts();
 }
 
 void RequestScheduler::ExecuteLight() {
@@ -89,6 +91,15 @@ void RequestScheduler::ExecuteDeferred() {
     work += kVisitBytes + connection->Execute();
   }
   for (std::size_t i = 0; i < left; ++i) turn_.deferred[i]->StoreArrived();
+}
+
+// A connection whose script has only now been found to wait takes part in the next turn.
+void RequestScheduler::ExecuteScripts() {
+  command::ScriptTurns& turns = turn_.server.script_turns;
+  turns.Open();
+  while (!turn_.scripts.empty() && !turns.MustWait()) {
+    static_cast<RespConnection*>(turn_.scripts.TakeNext())->Execute();
+  }
 }
 
 }  // namespace fairlock::net

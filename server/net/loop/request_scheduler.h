@@ -7,7 +7,8 @@
 
 namespace fairlock::net {
 
-// Light connections come first, then a bounded number of deferred ones. Loop-confined.
+// Light connections come first, then a bounded number of deferred ones, then those whose scripts
+// wait for their turn. Loop-confined.
 class RequestScheduler {
  public:
   // `turn` must outlive it.
@@ -19,7 +20,8 @@ class RequestScheduler {
   void Receive();
   // Closes waiting connections whose client has disconnected.
   void CloseDisconnected();
-  // Executes the requests of light connections, then those of the deferred ones that were read.
+  // Executes the requests of light connections, then those of the deferred ones that were read,
+  // then scripts.
   void Execute();
 
  private:
@@ -27,6 +29,7 @@ class RequestScheduler {
   void ReceiveFromDeferred();
   void ExecuteLight();
   void ExecuteDeferred();
+  void ExecuteScripts();
 
   Turn& turn_;
   std::size_t earlier_ = 0;              // the first connections of to_execute, from earlier turns

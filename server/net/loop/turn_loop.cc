@@ -24,6 +24,7 @@ TurnLoop::~TurnLoop() {
   connections_.CloseAll();
   turn_.to_execute.clear();
   turn_.deferred.clear();
+  turn_.scripts.EraseIf([](const ScriptSender*) { return true; });
   turn_.to_finish.clear();
   wait_.Close();
   // Every pending wait ends with the error "aborted".
@@ -76,7 +77,8 @@ bool TurnLoop::ReceiveRequests() {
 
 engine::DurationMs TurnLoop::WaitMsMax() const {
   const bool is_work_left = is_more_due_ || turn_.is_more_ready || !turn_.to_execute.empty() ||
-                            !turn_.deferred.empty() || !turn_.closed.empty() ||
+                            !turn_.deferred.empty() || !turn_.scripts.empty() ||
+                            !turn_.closed.empty() ||
                             !turn_.tasks.empty();
   if (is_work_left || stop_ == Stop::kAsked) return 0;
   const engine::TimeMs next =

@@ -16,6 +16,8 @@ class FairShareMeter {
   static constexpr std::uint32_t kShareBytes = 8 * 1024;
   // About a thousand LOCKs per second.
   static constexpr std::uint32_t kDecayBytesPerMs = 64;
+  // A script of a millisecond uses up the share.
+  static constexpr std::uint64_t kScriptNsPerByte = 128;
   // The cost is capped, so that one second without requests always clears it.
   static constexpr std::uint32_t kRecentBytesMax = 64 * 1024;
 

@@ -54,7 +54,8 @@ void RespConnection::HandleReadiness(const Readiness& readiness) {
   const Interest interest = socket_.interest();
   if (IsIn(kToExecute)) {
     // A deferred connection is read when it is served.
-    is_unread_ = readiness.to_read && turn_.deferred.size() > kDeferredReportedMax;
+    is_unread_ = readiness.to_read &&
+                 turn_.deferred.size() + turn_.scripts.size() > kDeferredReportedMax;
     if (is_unread_) SetInterest({.to_read = false, .to_write = interest.to_write});
   } else if (readiness.to_read && interest.to_read) {
     ReceiveIfLight();
@@ -89,6 +90,16 @@ void RespConnection::Defer() {
   if (IsIn(kToExecute)) return;
   lists_ |= kToExecute;
   turn_.deferred.push_back(this);
+}
+
+void RespConnection::QueueScript() {
+  if (IsIn(kToExecute)) return;
+  lists_ |= kToExecute;
+  turn_.scripts.Add(*this, ScriptAccount());
+}
+
+std::string RespConnection::ScriptAccount() const {
+  return client().profile.user + ' ' + command::NetworkOf(client().profile.address.peer);
 }
 
 std::size_t RespConnection::ReceiveDeferred(std::size_t bytes_max) {
@@ -143,13 +154,18 @@ std::size_t RespConnection::Execute() {
   const std::uint64_t written_before = client().output.written();
   const command::MatchingMeter& matching = turn_.server.matching;
   const std::uint64_t matched_before = matching.total();
+  const std::uint64_t scripts_ns_before = turn_.server.script_turns.run_ns();
   const std::size_t work = CanExecute() ? ConsumeInput() : 0;
   StoreArrived();
   FollowPartialRequest(client().profile.commands_processed != executed_before);
   const auto written = static_cast<std::size_t>(client().output.written() - written_before);
   const std::size_t matched =
       (matching.total() - matched_before) / command::MatchingMeter::kWorkPerByte;
-  share_.Charge(written + matched, turn_.now);
+  const std::uint64_t scripts_ns = turn_.server.script_turns.run_ns() - scripts_ns_before;
+  if (scripts_ns >= ScriptQueue::kChargedNsMin) {
+    turn_.scripts.Charge(*this, ScriptAccount(), scripts_ns);
+  }
+  share_.Charge(written + matched + scripts_ns / FairShareMeter::kScriptNsPerByte, turn_.now);
   NoticeOutput();
   return work + written + matched;
 }
@@ -200,8 +216,8 @@ std::size_t RespConnection::ConsumeInput() {
     requests_left -= slice;
     // Long replies and expensive glob matching also end the loop, so that other connections are
     // served.
-  } while (requests_left > 0 && CanExecute() && client().output.written() <= written_max &&
-           matching.total() <= matched_max);
+  } while (requests_left > 0 && CanExecute() && !pipeline_.awaits_script_turn() &&
+           client().output.written() <= written_max && matching.total() <= matched_max);
   input_.DropFront(consumed);
   return consumed;
 }
@@ -337,7 +353,9 @@ bool RespConnection::IsToBeRead() const {
 void RespConnection::AwaitNextStep() {
   const bool has_more_to_execute = CanExecute();
   SetInterest({.to_read = IsToBeRead() && !is_unread_, .to_write = SendableBytes() > 0});
-  if (has_more_to_execute) {
+  if (has_more_to_execute && pipeline_.awaits_script_turn()) {
+    QueueScript();
+  } else if (has_more_to_execute) {
     Defer();
   } else if (!socket_.interest().to_read && !IsIn(kToExecute)) {
     if (IsAtItsEnd() && linger_until_ == engine::kNever) {

@@ -4,6 +4,7 @@
 #include <boost/intrusive/list.hpp>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "server/net/tls/tls_socket.h"
 #include "server/net/turn/partial_request.h"
 #include "server/net/turn/readiness_set.h"
+#include "server/net/turn/script_queue.h"
 #include "server/net/turn/turn.h"
 
 namespace fairlock::net {
@@ -41,7 +43,8 @@ struct ConnectionBuffers {
 //     polled once a second.
 class RespConnection final : public command::Transport,
                              public boost::intrusive::list_base_hook<>,
-                             public PartialRequest {
+                             public PartialRequest,
+                             public ScriptSender {
  public:
   // Owns the socket. `tls` null: the connection is not encrypted.
   RespConnection(Turn& turn, int socket, command::ClientAddress address,
@@ -135,6 +138,10 @@ class RespConnection final : public command::Transport,
   void ReceiveIfLight();
   void TakeIn(std::string_view received);
   void Defer();
+  // Its next request runs a script, and waits for its turn.
+  void QueueScript();
+  // The user, at its address.
+  std::string ScriptAccount() const;
 
   // Returns how many bytes were executed.
   std::size_t ConsumeInput();

@@ -78,6 +78,9 @@ void RespConnections::DestroyClosed() {
   const auto is_closed = [](const RespConnection* connection) { return connection->is_closed(); };
   std::erase_if(turn_.to_execute, is_closed);
   std::erase_if(turn_.deferred, is_closed);
+  turn_.scripts.EraseIf([](const ScriptSender* sender) {
+    return static_cast<const RespConnection*>(sender)->is_closed();
+  });
   std::erase_if(turn_.to_watch, is_closed);
   std::erase_if(turn_.held, is_closed);
   for (std::size_t i = 0; i < turn_.limits.closes_max && !turn_.closed.empty(); ++i) {

@@ -11,6 +11,7 @@
 #include "server/net/turn/buffer_pool.h"
 #include "server/net/turn/partial_request.h"
 #include "server/net/turn/readiness_set.h"
+#include "server/net/turn/script_queue.h"
 #include "server/net/turn/turn_arena.h"
 #include "server/persist/state_log.h"
 
@@ -62,8 +63,8 @@ struct TurnLimits {
   engine::DurationMs stop_ms = 2'000;
 };
 
-// Owned by the TurnLoop. A connection is in each list at most once, and either in to_execute or in
-// deferred. Loop-confined.
+// Owned by the TurnLoop. A connection is in each list at most once, and in only one of to_execute,
+// deferred and scripts. Loop-confined.
 //
 // A light connection is read and executed in the turn in which it is ready (to_execute), or in one
 // of the next turns if there are too many. A connection that recently asked for more than its fair
@@ -88,6 +89,7 @@ struct Turn {
   std::vector<RespConnection*> to_execute;  // bytes have arrived
   std::vector<RespConnection*> to_finish;   // executed something, or have output
   std::deque<RespConnection*> deferred;     // bytes may have arrived, or requests remain
+  ScriptQueue scripts;                      // requests remain, of which the first runs a script
   std::vector<RespConnection*> to_watch;    // open but not read: polled once a second
   std::vector<RespConnection*> held;        // their output waits for the journal
   std::deque<RespConnection*> closed;       // a few are destroyed per turn

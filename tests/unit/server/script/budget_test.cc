@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -166,8 +168,120 @@ TEST(ScriptBudget, StopsByTimeWhereSingleInstructionsAreSlow) {
   }
 }
 
+// Calls of library functions, and instructions, that do as much as they can with what precedes
+// them.
+constexpr std::string_view kLong = "local s = ('1'):rep(7e6) ";
+constexpr std::string_view kMany = "local t = {} for i = 1, 2e5 do t[i] = i % 977 end ";
+constexpr std::string_view kOnLong[] = {
+    "s:byte(1, 7000)",
+    "s:find('2', 1, true)",
+    "s:find('[23]')",
+    "s:find('.-2')",
+    "n = (''):find('[' .. s .. ']')",
+    "n = ('x'):find('%f[' .. s .. ']')",
+    "s:format()",
+    "n = ('%q'):format(s)",
+    "n = ('%s'):format(s)",
+    "for part in s:gmatch('1') do if #part > 1 then break end end",
+    "s:gsub('1', '2')",
+    "s:len()",
+    "s:lower()",
+    "s:match('(1*)$')",
+    "s:rep(2)",
+    "s:reverse()",
+    "s:sub(2)",
+    "s:upper()",
+    "if s .. 'a' < s .. 'b' then n = n + 1 end",
+    "n = s + 1",
+    "n = s .. n",
+    "for i = s, s do n = i end",
+    "tonumber(s)",
+    "tonumber(s, 36)",
+    "tostring(s)",
+    "error(s)",
+    "assert(false, s)",
+    "rawequal(s, s .. 'x')",
+    "select('#', s:byte(1, 7000))",
+    "redis.sha1hex(s)",
+    "redis.error_reply(s)",
+    "redis.status_reply(s)",
+    "redis.log(redis.LOG_WARNING, s)",
+    "redis.call('PING', s)",
+    "cjson.encode(s)",
+    "cjson.decode('\"' .. s .. '\"')",
+    "cjson.decode(s)",
+    "cmsgpack.pack(s)",
+    "cmsgpack.unpack(cmsgpack.pack(s))",
+    "cmsgpack.unpack(s)",
+    "struct.pack('s', s)",
+    "struct.pack('c0', s)",
+    "struct.unpack('s', s .. '\\0')",
+    "struct.size(s)",
+    "math.abs(s)",
+    "bit.band(s, s)",
+};
+constexpr std::string_view kOnMany[] = {
+    "table.concat(t, ',')",
+    "table.sort(t)",
+    "table.sort(t, function(a, b) return a > b end)",
+    "table.sort(t, function() return true end)",
+    "table.insert(t, 1, 1) table.remove(t)",
+    "table.remove(t, 1) t[#t + 1] = 1",
+    "table.getn(t)",
+    "unpack(t, 1, 7000)",
+    "next(t)",
+    "for _ in pairs(t) do end",
+    "for _ in ipairs(t) do end",
+    "cjson.encode(t)",
+    "cjson.decode(cjson.encode(t))",
+    "cmsgpack.pack(t)",
+    "cmsgpack.unpack(cmsgpack.pack(t))",
+    "redis.call('PING', unpack(t, 1, 7000))",
+};
+
+// How long the script took, in processor time.
+std::uint64_t ProcessorMsOf(ScriptStage& stage, const std::string& text) {
+  const std::uint64_t begun_ns = stage.host.NowNs();
+  EXPECT_THAT(stage.Eval(text), HasSubstr("the script was stopped after 20 ms")) << text;
+  return (stage.host.NowNs() - begun_ns) / 1'000'000;
+}
+
+TEST(ScriptBudget, StopsByTimeInEveryLibraryFunction) {
+  constexpr int kAttempts = 3;
+  ScriptLimits limits;
+  limits.steps_max = 1'000'000'000;
+  limits.time_max_ms = 20;
+  limits.memory_bytes_max = std::size_t{64} << 20;
+  ScriptStage stage(limits);
+  stage.host.counts_processor_time = true;
+  const auto check = [&](std::string_view before, std::string_view call) {
+    // The hook might miss so many calls in a row.
+    const std::string text = std::string(before) +
+                             "local n = 0 while true do pcall(function() " +
+                             Repeated(std::string(call) + " ", 25) + "end) end";
+    std::uint64_t least = ~std::uint64_t{0};
+    for (int i = 0; i < kAttempts && least > 20U + 50U; ++i) {
+      least = std::min(least, ProcessorMsOf(stage, text));
+    }
+    EXPECT_LE(least, 20U + 50U) << text;
+  };
+  for (const std::string_view call : kOnLong) check(kLong, call);
+  for (const std::string_view call : kOnMany) check(kMany, call);
+}
+
+TEST(ScriptBudget, CountsTheTimeOfEarlierScripts) {
+  ScriptLimits limits;
+  limits.time_max_ms = 50;
+  ScriptStage stage(limits);
+  stage.host.command_ns = 20'000'000;
+  stage.used_ns = 45'000'000;
+  EXPECT_THAT(stage.Eval("while true do redis.pcall('PING') end"),
+              HasSubstr("the script was stopped after 50 ms"));
+  EXPECT_EQ(stage.host.calls.size(), 1U);
+}
+
 TEST(ScriptBudget, SaysWhereItWasStopped) {
-  ScriptStage stage;
+  ScriptStage stage({.time_max_ms = 60'000});
   EXPECT_THAT(stage.Eval("local n = 0\nwhile true do n = n + 1 end"),
               testing::AllOf(StartsWith("-ERR the script was stopped after 10000000 steps"),
                              testing::EndsWith(", on @user_script:2.\r\n")));

@@ -156,7 +156,8 @@ std::string ScriptStage::Eval(std::string_view text, std::initializer_list<std::
                     {keys.begin(), keys.size()},
                     {arguments.begin(), arguments.size()},
                     RespVersion::kResp2,
-                    false});
+                    false,
+                    used_ns});
 }
 
 std::string ScriptStage::EvalResp3(std::string_view text) {

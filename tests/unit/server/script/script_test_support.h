@@ -1,6 +1,7 @@
 // Support for running scripts in tests: a few commands on a map of keys, and a clock.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -53,6 +54,7 @@ class ScriptStage {
 
   Interpreter interpreter;
   KeyHost host;
+  std::uint64_t used_ns = 0;  // by earlier scripts, of the time of the next
 
  private:
   std::string Run(std::string_view text, const RunOptions& options);

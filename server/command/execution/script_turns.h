@@ -1,0 +1,55 @@
+// Bounds how long scripts run in one turn.
+#pragma once
+
+#include <cstdint>
+
+#include "server/command/client/client.h"
+#include "server/command/environment/clock.h"
+#include "server/command/table/command_table.h"
+#include "server/command/transactions/transactions.h"
+
+namespace fairlock::command {
+
+// A script may run for script_time, during which no other client is served. So a turn runs scripts
+// for kTurnNs, or one that takes longer: several long ones never follow each other while others
+// have requests. Time includes compiling, and all that EXEC does if it runs a script.
+//
+// Until BeginTurn is called, scripts run without a bound. Loop-confined.
+class ScriptTurns {
+ public:
+  static constexpr std::uint64_t kTurnNs = 1'000'000;
+
+  ScriptTurns(const Clock& clock, const CommandTable& table) : clock_(clock), table_(table) {}
+
+  // `are_some_waiting`: scripts of earlier turns come first, so others wait until Open.
+  void BeginTurn(bool are_some_waiting) {
+    is_open_ = !are_some_waiting;
+    run_ns_max_ = run_ns_ + kTurnNs;
+  }
+  void Open() { is_open_ = true; }
+  bool MustWait() const { return !is_open_ || run_ns_ >= run_ns_max_; }
+  // The time of all scripts since the start.
+  std::uint64_t run_ns() const { return run_ns_; }
+
+  // Whether the request may run a script; `row` is that of its first word.
+  bool RunsScripts(const Client& client, std::size_t row) const {
+    if (row == CommandTable::kNone || (table_.rows()[row]->flags & kRunsScripts) == 0) return false;
+    return !Transactions::IsCollecting(client) || (client.transaction->flags() & kRunsScripts) != 0;
+  }
+  // Calls the function, which executes such a request.
+  template <typename Function>
+  void Measure(Function execute) {
+    const std::uint64_t begun_ns = clock_.MonotonicNs();
+    execute();
+    run_ns_ += clock_.MonotonicNs() - begun_ns;
+  }
+
+ private:
+  const Clock& clock_;
+  const CommandTable& table_;
+  bool is_open_ = true;
+  std::uint64_t run_ns_ = 0;
+  std::uint64_t run_ns_max_ = ~std::uint64_t{0};
+};
+
+}  // namespace fairlock::command
