@@ -4,8 +4,9 @@ that end at once. The longest PING of the other connection is printed and bounde
     WAITERS=100000 PING_MS_MAX=50 FAIRLOCKD=build/release/bin/fairlockd \\
     python3 tests/faults/worst_neighbour_test.py
 
-on an otherwise idle machine. glob_cost_test.py and script_time_test.py in the integration tests do
-the same for globs and scripts.
+on an otherwise idle machine. worst_command_test.py does the
+same for every command, glob_cost_test.py and script_time_test.py in the integration tests do it for
+globs and scripts.
 """
 
 import contextlib
