@@ -88,8 +88,15 @@ class Driver:
         return {"token": hold.token, "owner": hold.owner}
 
     async def do_release(self, request):
-        async with self.holds.pop(request["hold"]):
+        async with self.holds[request["hold"]]:
             return {"ok": True}
+
+    async def do_renew(self, request):
+        await self.holds[request["hold"]].renew(request.get("lease"))
+        return {"ok": True}
+
+    async def do_left(self, request):
+        return {"left": self.holds[request["hold"]].deadline - fairlock.now()}
 
     async def do_check(self, request):
         self.holds[request["hold"]].check()

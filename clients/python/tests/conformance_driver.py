@@ -113,8 +113,15 @@ class Driver:
         return {"token": hold.token, "owner": hold.owner}
 
     def do_release(self, request):
-        with self.holds.pop(request["hold"]):
+        with self.holds[request["hold"]]:
             return {"ok": True}
+
+    def do_renew(self, request):
+        self.holds[request["hold"]].renew(request.get("lease"))
+        return {"ok": True}
+
+    def do_left(self, request):
+        return {"left": self.holds[request["hold"]].deadline - fairlock.now()}
 
     def do_check(self, request):
         self.holds[request["hold"]].check()

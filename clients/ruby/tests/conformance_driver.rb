@@ -111,11 +111,17 @@ class Driver
   end
 
   def do_release(request)
-    hold = @holds.delete(request[:hold])
-    raise Fairlock::LostHold, "it was lost before" unless hold.release
+    raise Fairlock::LostHold, "it was lost before" unless @holds.fetch(request[:hold]).release
 
     { ok: true }
   end
+
+  def do_renew(request)
+    @holds.fetch(request[:hold]).renew(lease: request[:lease])
+    { ok: true }
+  end
+
+  def do_left(request) = { left: @holds.fetch(request[:hold]).deadline - Fairlock.now }
 
   def do_check(request)
     @holds.fetch(request[:hold]).check

@@ -5,6 +5,7 @@ import time
 
 import case_file
 from driver import Ended
+from link import Fault
 
 WAITS_SECONDS = 0.05
 POLL_SECONDS = 0.01
@@ -41,20 +42,26 @@ class Play:
         self.figures = []           # what each `during` has counted, as text
         self.pending = {}           # {label: (participant, number, key)}
         self.first_keys = {}        # {hold: the first of its keys}
+        self.tokens = {}            # {hold: its token}
+        self.faults = {}            # {(participant, name of a request): the newest fault of it}
         # {partition: token}: a single server is one partition.
         self.newest_tokens = collections.Counter()
 
     def run(self):
-        for step in self.case.steps:
-            try:
-                self.perform(step)
-            except (Failed, Ended, AssertionError, OSError) as failure:
-                raise Failed(f"{step}: {failure}") from failure
+        try:
+            for step in self.case.steps:
+                try:
+                    self.perform(step)
+                except (Failed, Ended, AssertionError, OSError) as failure:
+                    raise Failed(f"{step}: {failure}") from failure
+        finally:
+            for participant, _ in self.faults:
+                self.drivers[participant].link.heal()
 
     def perform(self, step):
         if step.verb in self.pending and step.actor is None:
-            participant, number, key = self.pending.pop(step.verb)
-            self.expect(self.await_reply(participant, number), step, key)
+            participant, number, key, hold = self.pending.pop(step.verb)
+            self.expect(self.await_reply(participant, number), step, key, hold)
         elif step.actor is None:
             getattr(self, f"on_{step.verb}")(step)
         elif step.verb in OWN_VERBS:
@@ -68,11 +75,13 @@ class Play:
         number = driver.start(step.verb, **fields)
         if "keys" in fields:
             self.first_keys[fields["hold"]] = fields["keys"][0]
+        # A transfer replies with the token of another hold.
+        hold = None if step.verb == "transfer" else fields.get("hold")
         key = self.first_keys.get(fields.get("hold"))
         if step.label:
-            self.pending[step.label] = (step.actor, number, key)
+            self.pending[step.label] = (step.actor, number, key, hold)
         else:
-            self.expect(self.await_reply(step.actor, number), step, key)
+            self.expect(self.await_reply(step.actor, number), step, key, hold)
 
     def key(self, word):
         name = f"{self.case.name}:{self.run_number}"
@@ -116,13 +125,14 @@ class Play:
         """How many locks have been released: under load, hundreds of them take long."""
         return self.server.counts().get("unlock", 0)
 
-    def expect(self, fields, step, key=None):
+    def expect(self, fields, step, key=None, hold=None):
         words = step.expected
         if words is None:
             words = [] if "error" not in fields else ["no", "error"]
         wrong = case_file.mismatch(fields, [word for word in words if word != "same"])
         token = fields.get("token")
         if wrong is None and token is not None:
+            self.tokens[hold] = token
             wrong = self.judge_token(token, key, "same" in words)
         if wrong:
             raise Failed(f"{wrong}: {fields}")
@@ -235,7 +245,7 @@ class Play:
         """LABEL... have no reply yet."""
         time.sleep(WAITS_SECONDS)
         for label in step.words:
-            participant, number, _ = self.pending[label]
+            participant, number, *_ = self.pending[label]
             fields = self.drivers[participant].reply(number, 0)
             if fields is not None:
                 raise Failed(f"{label} has a reply: {fields}")
@@ -249,6 +259,44 @@ class Play:
     def on_cut(self, step):
         if self.drivers[step.actor].link.cut() == 0:
             raise Failed("there was no connection")
+
+    def on_next(self, step):
+        """a next COMMAND FAULT: what happens to the next such requests, once they are sent."""
+        name, *words = step.words
+        options = dict(step.options)
+        times = options.pop("times", 1)
+        faults = [Fault(**dict.fromkeys(words, True), **options) for _ in range(times)]
+        self.faults[(step.actor, name)] = faults[0]
+        self.drivers[step.actor].link.spoil(name, faults)
+
+    def on_sent(self, step):
+        """a sent COMMAND: waits until the participant has sent the request with the fault."""
+        self.await_fault(step, self.faults[(step.actor, step.words[0])].is_sent)
+
+    def on_executed(self, step):
+        """a executed COMMAND: waits until the server has replied to the request with the fault."""
+        self.await_fault(step, self.faults[(step.actor, step.words[0])].is_executed)
+
+    def await_fault(self, step, event):
+        if not event.wait(self.patience):
+            raise Failed(f"{step.actor} sent no {step.words[0]}")
+
+    def on_honest(self, step):
+        """a honest H seconds=S: asks again and again whether it is held; if so, the server says
+        that its token holds the key."""
+        driver, hold = self.drivers[step.actor], self.hold(step.words[0])
+        key, token = self.first_keys[hold], self.tokens[hold]
+        end = time.monotonic() + step.options["seconds"]
+        while time.monotonic() < end:
+            fields = self.await_reply(step.actor, driver.start("check", hold=hold))
+            if "ok" in fields and self.server.ask("CHECK", key, token) != 1:
+                raise Failed(f"it says that it is held, but {self.state(key)}")
+            time.sleep(POLL_SECONDS)
+
+    def on_lease(self, step):
+        """lease K -> left=LOW..HIGH: how much of the lease of its hold is left at the server."""
+        left_ms = self.server.ask("PTTL", self.key(step.words[0]))
+        self.expect({"left": left_ms / 1000}, step)
 
     def on_lost(self, step):
         """a lost H: waits for the event, which must come only once."""
@@ -311,4 +359,5 @@ class Play:
 
 
 # Of a participant, but no operation of its driver.
-OWN_VERBS = ("stop", "continue", "cut", "lost", "keeps", "rate", "cancels")
+OWN_VERBS = ("stop", "continue", "cut", "next", "sent", "executed", "honest", "lost", "keeps",
+             "rate", "cancels")

@@ -2,10 +2,13 @@
 
 import concurrent.futures
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -19,7 +22,7 @@ import link  # noqa: E402
 FAULTS = {
     "renewal never": ("renewal", """
         import fairlock._hold_state as state
-        state._RENEW_PART = 100
+        state._RENEW_PART = -100
         """),
     "a late grant is not confirmed": ("late_grant", """
         import fairlock._acquire as acquire
@@ -35,7 +38,7 @@ FAULTS = {
         """),
     "no check of the clock": ("lease_ends", """
         import fairlock._hold_state as state
-        state.HoldState.deadline = property(lambda self: 1e18)
+        state.HoldState.deadline = property(lambda self: 1e18, lambda self, end: None)
         """),
     "a child believes that it holds": ("forked_child", """
         import fairlock._hold_state as state
@@ -43,7 +46,51 @@ FAULTS = {
         """),
     "renewal too often": ("silent_hold", """
         import fairlock._hold_state as state
-        state._RENEW_PART = 0.2
+        state._RENEW_PART = 0.8
+        """),
+    "a renewal may shorten the lease": ("renew_arrives_late", """
+        import fairlock._terms as terms
+        renew = terms.Terms.renew
+        terms.Terms.renew = lambda *given: renew(*given)[:-1]
+        """),
+    "the renewal that is answered last counts": ("renew_late_and_overtaken", """
+        import fairlock._hold_state as state
+        state.max = lambda first, second: second
+        """),
+    "a refused renewal is forgotten": ("renew_of_a_lost_hold", """
+        import fairlock._hold_state as state
+        state.HoldState.lose = lambda self, reason: None
+        """),
+    "a transfer under way is no doubt": ("transfer_late", """
+        import fairlock._hold_state as state
+        state.HoldState._heir = property(lambda self: None, lambda self, heir: None)
+        """),
+    "a transfer without a reply is forgotten": ("transfer_unconfirmed", """
+        import fairlock._hold_state as state
+        def forget(self):
+            self._heir = None
+        state.HoldState.end_transfer = forget
+        """),
+    "a transfer is not sent again": ("transfer_cut", """
+        import fairlock._hold_state as state
+        state._REPEAT_SECONDS = 0
+        """),
+    "a refused transfer loses the hold": ("transfer_refused", """
+        import fairlock._hold_state as state
+        state.HoldState._refuse_transfer = lambda self: None
+        """),
+    "a release ends any hold of its owner": ("unlock_late_and_overtaken", """
+        import fairlock._terms as terms
+        unlock = terms.Terms.unlock
+        terms.Terms.unlock = lambda self, owner, token=None: unlock(self, owner)
+        """),
+    "a release is not sent again": ("unlock_cut", """
+        import fairlock._hold_state as state
+        state.is_temporary = lambda error: False
+        """),
+    "a hold is held until its release is answered": ("unlock_late", """
+        import fairlock._hold_state as state
+        state.HoldState.is_over = property(lambda self: self.is_released, lambda self, over: None)
         """),
     "waits poll": ("silent_wait", """
         import fairlock._acquire as acquire
@@ -93,15 +140,31 @@ class Runner(unittest.TestCase):
 
 class Link(unittest.TestCase):
 
-    def test_requests_are_counted_when_they_are_complete(self):
+    def test_requests_are_read_when_they_are_complete(self):
         reader = link.RequestReader()
         self.assertEqual(reader.read(b"*1\r\n$4\r\nPI"), [])
         self.assertEqual(reader.read(b"NG\r\n*2\r\n$6\r\nLOCKED\r\n$2\r\n\r\n\r\n*1"),
-                         ["ping", "locked"])
-        self.assertEqual(reader.read(b"\r\n$4\r\nping\r\n"), ["ping"])
+                         [("ping", b"*1\r\n$4\r\nPING\r\n"),
+                          ("locked", b"*2\r\n$6\r\nLOCKED\r\n$2\r\n\r\n\r\n")])
+        self.assertEqual(reader.read(b"\r\n$4\r\nping\r\n"),
+                         [("ping", b"*1\r\n$4\r\nping\r\n")])
 
-    def test_what_is_encrypted_is_not_counted(self):
-        self.assertEqual(link.RequestReader().read(b"\x16\x03\x01\0\1*"), [])
+    def test_what_is_encrypted_has_no_name(self):
+        self.assertEqual(link.RequestReader().read(b"\x16\x03\x01\0\1*"),
+                         [(None, b"\x16\x03\x01\0\1*")])
+
+    def test_replies_are_read_when_they_are_complete(self):
+        replies = [b"+OK\r\n", b"-ERR no\r\n", b":12\r\n", b"$-1\r\n", b"*-1\r\n", b"_\r\n",
+                   b"$0\r\n\r\n", b"$4\r\n\r\n\r\n\r\n", b"*0\r\n",
+                   b"*2\r\n$1\r\na\r\n*1\r\n:1\r\n",
+                   b"%1\r\n+a\r\n~2\r\n:1\r\n:2\r\n", b">2\r\n+message\r\n=5\r\ntxt:a\r\n",
+                   b"|1\r\n+a\r\n:1\r\n:2\r\n"]
+        whole = b"".join(replies)
+        for size in (1, 2, 3, 7, len(whole)):
+            reader, found = link.ReplyReader(), []
+            for start in range(0, len(whole), size):
+                found += reader.read(whole[start:start + size])
+            self.assertEqual(found, replies, size)
 
 
     def test_ports_in_replies_are_replaced(self):
@@ -110,6 +173,94 @@ class Link(unittest.TestCase):
                          b"*3\r\n$9\r\n127.0.0.1\r\n")
         self.assertEqual(changer.read(b"1\r\n:124002\r\n-MOVED 7 127.0.0.1:24002\r\n"),
                          b":40001\r\n:124002\r\n-MOVED 7 127.0.0.1:40002\r\n")
+
+
+class Faults(unittest.TestCase):
+    """A server that replies to each request with its number, and notes when it came."""
+
+    def setUp(self):
+        self.listener = self.enterContext(socket.create_server(("127.0.0.1", 0)))
+        self.came = []
+        threading.Thread(target=self.serve, daemon=True).start()
+        self.link = link.Link([self.listener.getsockname()[1]])
+        self.addCleanup(self.link.close)
+
+    def serve(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.answer, args=(client,), daemon=True).start()
+
+    def answer(self, client):
+        reader = link.RequestReader()
+        with client:
+            while data := client.recv(1000):
+                for name, _ in reader.read(data):
+                    self.came.append(name)
+                    client.sendall(b":%d\r\n" % len(self.came))
+
+    def connect(self):
+        client = self.enterContext(socket.create_connection(("127.0.0.1", self.link.ports[0])))
+        client.settimeout(10)
+        return client
+
+    def send(self, client, name):
+        client.sendall(b"*1\r\n$%d\r\n%s\r\n" % (len(name), name))
+
+    def test_a_lost_request(self):
+        client = self.connect()
+        self.link.spoil("renew", [link.Fault(lost=True)])
+        self.send(client, b"CHECK")
+        self.assertEqual(client.recv(10), b":1\r\n")
+        self.send(client, b"RENEW")
+        self.assertEqual(client.recv(10), b"")
+        self.assertEqual(self.came, ["check"])
+
+    def test_a_reply_that_is_cut_off_among_others(self):
+        client = self.connect()
+        self.link.spoil("renew", [link.Fault(cut=True)])
+        for name in (b"CHECK", b"LOCK", b"RENEW"):
+            self.send(client, name)
+        received = b""
+        while data := client.recv(10):
+            received += data
+        self.assertEqual(received, b":1\r\n:2\r\n")
+        self.assertEqual(self.came, ["check", "lock", "renew"])
+
+    def test_a_late_reply(self):
+        client, fault = self.connect(), link.Fault(answered=0.3)
+        self.link.spoil("renew", [fault])
+        began = time.monotonic()
+        self.send(client, b"RENEW")
+        self.assertTrue(fault.is_executed.wait(10))
+        self.assertEqual(self.came, ["renew"])
+        self.assertEqual(client.recv(10), b":1\r\n")
+        self.assertGreaterEqual(time.monotonic() - began, 0.3)
+
+    def test_a_late_request_arrives_although_its_connection_was_closed(self):
+        client, fault = self.connect(), link.Fault(arrives=0.5)
+        self.link.spoil("renew", [fault])
+        self.send(client, b"RENEW")
+        self.assertTrue(fault.is_sent.wait(10))
+        client.close()
+        newer = self.connect()
+        self.send(newer, b"RENEW")
+        self.assertEqual(newer.recv(10), b":1\r\n")
+        self.assertTrue(fault.is_executed.wait(10))
+        self.assertEqual(self.came, ["renew", "renew"])
+
+    def test_each_fault_meets_one_request_until_the_link_is_healed(self):
+        self.link.spoil("renew", [link.Fault(lost=True) for _ in range(3)])
+        for received in (b"", b""):
+            client = self.connect()
+            self.send(client, b"RENEW")
+            self.assertEqual(client.recv(10), received)
+        self.link.heal()
+        client = self.connect()
+        self.send(client, b"RENEW")
+        self.assertEqual(client.recv(10), b":1\r\n")
 
 
 class CaseFile(unittest.TestCase):
