@@ -97,6 +97,7 @@ struct Call {
   std::optional<std::uint32_t> waiters_max;
   bool replaces_newest = false;
   bool only_new = false;
+  bool only_lengthens = false;  // GT of RENEW and MRENEW
   int meta = kAbsent;
   int label = kAbsent;
   int channel = kAbsent;      // for NOTIFY; kSubscribe, kUnsubscribe

@@ -399,8 +399,11 @@ void EngineDriver::ApplyToAll(const Call& call, TimeMs now, Outcome& outcome) {
   const std::vector<engine::KeyName> keys = KeysOf(call);
   const std::string_view owner = OwnerOf(call.owner);
   if (call.operation == Operation::kMrenew) {
-    const engine::RenewRequest each{
-        .key = {}, .owner = owner, .lease_ms = call.lease_ms, .token = call.token};
+    const engine::RenewRequest each{.key = {},
+                                    .owner = owner,
+                                    .lease_ms = call.lease_ms,
+                                    .token = call.token,
+                                    .only_lengthens = call.only_lengthens};
     outcome.number = engine_.Mrenew({keys, each}, {now, effects_});
   } else {
     const engine::UnlockRequest each{.key = {}, .owner = owner, .token = call.token};
@@ -445,8 +448,11 @@ void EngineDriver::ApplyToHolder(const Call& call, TimeMs now, Outcome& outcome)
     outcome.number =
         engine_.Unlock({.key = key, .owner = owner, .token = call.token}, {now, effects_});
   } else if (call.operation == Operation::kRenew) {
-    const engine::RenewRequest request{
-        .key = key, .owner = owner, .lease_ms = call.lease_ms, .token = call.token};
+    const engine::RenewRequest request{.key = key,
+                                       .owner = owner,
+                                       .lease_ms = call.lease_ms,
+                                       .token = call.token,
+                                       .only_lengthens = call.only_lengthens};
     outcome.number = engine_.Renew(request, {now, effects_});
   } else {
     outcome.number = engine_.Cancel(key, owner, {now, effects_});

@@ -277,8 +277,12 @@ void Ledger::JudgeRenew(TimeMs now) {
   for (int key : named) {
     Hold& hold = *FindOwner(At(key).holds, call_->owner);
     ConfirmAll(hold.token);
-    if (call_->lease_ms) hold.lease_ms = *call_->lease_ms;
-    if (hold.lease_ms > 0) hold.lease_end = After(now, hold.lease_ms);
+    const DurationMs asked_ms = call_->lease_ms.value_or(hold.lease_ms);
+    const TimeMs asked_end = LeaseEnd(now, asked_ms);
+    const bool is_kept = call_->only_lengthens && hold.lease_end >= asked_end;
+    if (!call_->only_lengthens || asked_ms > hold.lease_ms) hold.lease_ms = asked_ms;
+    if (!is_kept) hold.lease_end = asked_end;
+    if (hold.lease_end == engine::kNever) hold.lease_ms = 0;
     hold.end = hold.lease_end;
   }
 }

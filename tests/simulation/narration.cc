@@ -78,9 +78,8 @@ std::string ArgumentsOf(const Call& call) {
   }
   if (call.owner != kAbsent) text += " w" + std::to_string(call.owner);
   if (call.operation == Operation::kTransfer) text += " to w" + std::to_string(call.new_owner);
-  const bool has_lease = call.operation == Operation::kLock ||
-                         call.operation == Operation::kRenew || call.is_mlock() ||
-                         call.operation == Operation::kMrenew ||
+  const bool is_renew = call.operation == Operation::kRenew || call.operation == Operation::kMrenew;
+  const bool has_lease = call.operation == Operation::kLock || call.is_mlock() || is_renew ||
                          call.operation == Operation::kTransfer;
   if (has_lease && call.lease_ms) text += " PX " + std::to_string(*call.lease_ms);
   if (call.operation == Operation::kLock || call.is_mlock()) {
@@ -91,6 +90,7 @@ std::string ArgumentsOf(const Call& call) {
   if (call.token && (has_lease || is_unlock)) {
     text += " TOKEN " + std::to_string(*call.token);
   }
+  if (is_renew && call.only_lengthens) text += " GT";
   return text;
 }
 

@@ -60,8 +60,13 @@ void ReferenceModel::Renew(const Call& call, TimeMs now, Outcome& outcome) {
   for (int key : keys) {
     ModelHold& hold = At(key).holds[*At(key).FindHold(call.owner)];
     ConfirmAll(hold.token);
+    const ModelHold before = hold;
     if (call.lease_ms) hold.lease_ms = *call.lease_ms;
-    if (hold.lease_ms > 0) hold.lease_end = After(now, hold.lease_ms);
+    hold.lease_end = LeaseEnd(now, hold.lease_ms);
+    if (call.only_lengthens && before.lease_end >= hold.lease_end)
+      hold.lease_end = before.lease_end;
+    if (call.only_lengthens && before.lease_ms >= hold.lease_ms) hold.lease_ms = before.lease_ms;
+    if (hold.lease_end == engine::kNever) hold.lease_ms = 0;
     Tell(EventKind::kRenewed, key, hold);
   }
 }

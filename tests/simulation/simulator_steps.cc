@@ -186,6 +186,7 @@ std::optional<Call> Simulator::Resolve(const Step& step) {
     ResolveOptions(step, call);
     call.wait_ms = step.wait_ms;
     call.only_new = step.only_new;
+    call.only_lengthens = step.only_lengthens;
     call.meta = step.meta;
     call.label = step.label;
     call.start = step.start;

@@ -38,6 +38,7 @@ class StepGenerator {
     step.start = random_.Below(4);
     step.count = random_.Below(6);
     step.channel = static_cast<int>(random_.Below(setting_.channels.size()));
+    step.only_lengthens = random_.OneIn(2);
     step.has_notify = random_.Below(8) < static_cast<std::uint64_t>(setting_.option_mix.notify);
     return step;
   }

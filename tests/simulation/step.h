@@ -29,6 +29,7 @@ struct Step {
   TokenChoice token_choice = TokenChoice::kNone;
   TimeChoice time_choice = TimeChoice::kNow;
   bool only_new = false;
+  bool only_lengthens = false;
   bool has_lease = false;
   bool has_owner = true;  // kBreak: if false, all holds end
   int connection = 0;  // a slot; if its connection waits, the next slot whose connection does not

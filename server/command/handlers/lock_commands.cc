@@ -48,9 +48,7 @@ void Unlock(Invocation& call) {
 void Renew(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   engine::RenewRequest request{.key = arguments.Key(call.key), .owner = arguments.Owner("owner")};
-  const RenewOptions options = ReadRenewOptions(arguments);
-  request.lease_ms = options.lease_ms;
-  request.token = options.token;
+  ReadRenewOptions(arguments, request);
   if (!arguments.Finish(call.reply)) return;
   const bool is_renewed =
       call.server.locks.engine().Renew(request, call.server.locks.StepAt(call.now));
@@ -130,9 +128,7 @@ void Transfer(Invocation& call) {
   request.key = arguments.Key(call.key);
   request.owner = arguments.Owner("owner");
   request.new_owner = arguments.Owner("new-owner");
-  const RenewOptions options = ReadRenewOptions(arguments);
-  request.lease_ms = options.lease_ms;
-  request.token = options.token;
+  ReadTransferOptions(arguments, request);
   if (!arguments.Finish(call.reply)) return;
   const engine::TransferResult result =
       call.server.locks.engine().Transfer(request, call.server.locks.StepAt(call.now));
@@ -162,9 +158,9 @@ constexpr std::array<CommandSpec, 7> kLockCommands = {{
      "it",
      "O(1)"},
     {"RENEW", Renew, -3, kWrite | kFast, kFirstKey, "lock",
-     "key owner [EX seconds | PX milliseconds] [TOKEN token]",
-     "Renews the lease, which then lasts for the given time from now; 0 if the owner does not hold "
-     "the lock",
+     "key owner [EX seconds | PX milliseconds] [TOKEN token] [GT]",
+     "Renews the lease, which then lasts for the given time from now, or with GT at least for that "
+     "time; 0 if the owner does not hold the lock",
      "O(1)"},
     {"WAIT", Wait, -3, kReadOnly | kBlocking, kFirstKey, "lock",
      "key TIMEOUT duration | key TIMEOUT FOREVER",

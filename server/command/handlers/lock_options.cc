@@ -29,6 +29,7 @@ enum LockOption : std::uint32_t {
   kMaxWaiters = 1U << 12,
   kNotify = 1U << 13,
   kMilliseconds = 1U << 14,
+  kGreater = 1U << 15,
 };
 
 // Words that people often write as options, but that LOCK does not accept.
@@ -176,15 +177,24 @@ bool ReadLockOptions(const Invocation& call, ArgumentReader& arguments,
   return (seen & kExplain) != 0;
 }
 
-RenewOptions ReadRenewOptions(ArgumentReader& arguments) {
-  RenewOptions options;
+void ReadRenewOptions(ArgumentReader& arguments, engine::RenewRequest& request) {
   std::uint32_t seen = 0;
   while (arguments.has_more()) {
-    if (TakeLease(arguments, seen, options.lease_ms)) continue;
-    if (TakeToken(arguments, seen, options.token)) continue;
+    if (TakeLease(arguments, seen, request.lease_ms)) continue;
+    if (TakeToken(arguments, seen, request.token)) continue;
+    if (arguments.TakeOnce("GT", kGreater, seen)) continue;
+    arguments.FailUnknownOption("EX, PX, TOKEN or GT");
+  }
+  request.only_lengthens = (seen & kGreater) != 0;
+}
+
+void ReadTransferOptions(ArgumentReader& arguments, engine::TransferRequest& request) {
+  std::uint32_t seen = 0;
+  while (arguments.has_more()) {
+    if (TakeLease(arguments, seen, request.lease_ms)) continue;
+    if (TakeToken(arguments, seen, request.token)) continue;
     arguments.FailUnknownOption("EX, PX or TOKEN");
   }
-  return options;
 }
 
 std::optional<engine::Token> ReadTokenOption(ArgumentReader& arguments) {

@@ -15,12 +15,11 @@ namespace fairlock::command {
 bool ReadLockOptions(const Invocation& call, ArgumentReader& arguments,
                      engine::LockRequest& request);
 
-// The arguments that may follow RENEW key owner.
-struct RenewOptions {
-  std::optional<engine::DurationMs> lease_ms;
-  std::optional<engine::Token> token;
-};
-RenewOptions ReadRenewOptions(ArgumentReader& arguments);
+// Reads the arguments that may follow RENEW key owner.
+void ReadRenewOptions(ArgumentReader& arguments, engine::RenewRequest& request);
+
+// Reads the arguments that may follow TRANSFER key owner new-owner.
+void ReadTransferOptions(ArgumentReader& arguments, engine::TransferRequest& request);
 
 // Reads the arguments that may follow UNLOCK key owner.
 std::optional<engine::Token> ReadTokenOption(ArgumentReader& arguments);

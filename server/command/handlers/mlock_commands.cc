@@ -61,9 +61,7 @@ void Mrenew(Invocation& call) {
   engine::MrenewRequest request;
   request.keys = keys;
   request.each.owner = arguments.Owner("owner");
-  const RenewOptions options = ReadRenewOptions(arguments);
-  request.each.lease_ms = options.lease_ms;
-  request.each.token = options.token;
+  ReadRenewOptions(arguments, request.each);
   if (!arguments.Finish(call.reply)) return;
   const bool are_renewed =
       call.server.locks.engine().Mrenew(request, call.server.locks.StepAt(call.now));
@@ -94,9 +92,9 @@ constexpr auto kMlockCommands = std::to_array<CommandSpec>({
      "token, or nil",
      "O(keys)"},
     {"MRENEW", Mrenew, -4, kWrite | kFast, kMlockKeys, "lock",
-     "numkeys key [key ...] owner [EX seconds | PX milliseconds] [TOKEN token]",
-     "Renews all leases, which then last for the given time from now; 0, with nothing changed, if "
-     "the owner does not hold all of the locks",
+     "numkeys key [key ...] owner [EX seconds | PX milliseconds] [TOKEN token] [GT]",
+     "Renews all leases, which then last for the given time from now, or with GT at least for that "
+     "time; 0, with nothing changed, if the owner does not hold all of the locks",
      "O(keys)"},
     {"MUNLOCK", Munlock, -4, kWrite | kFast, kMlockKeys, "lock",
      "numkeys key [key ...] owner [TOKEN token]",

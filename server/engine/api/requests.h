@@ -60,6 +60,7 @@ struct RenewRequest {
   std::string_view owner;
   std::optional<DurationMs> lease_ms = {};  // if absent, the recorded length of the hold's lease
   std::optional<Token> token = {};
+  bool only_lengthens = false;  // neither the end of the lease nor its recorded length is reduced
 };
 
 struct MrenewRequest {

@@ -24,16 +24,22 @@ bool Renewals::IsRenewable(const Hold* hold) {
 void Renewals::RenewOne(std::uint64_t hash, LockEntry& lock, Hold& hold,
                         const RenewRequest& request, TimeMs now) {
   const auto recorded_ms = static_cast<DurationMs>(hold.lease_ms);
-  const DurationMs lease_ms = request.lease_ms.value_or(recorded_ms);
+  DurationMs lease_ms = request.lease_ms.value_or(recorded_ms);
+  TimeMs end = lease_ms == 0 ? kNever : now + lease_ms;
+  if (request.only_lengthens) {
+    end = std::max(end, Holds::LeaseEndOf(hold));
+    // A restart begins the recorded length anew, so a shorter one could end before `end`.
+    lease_ms = end >= kNever ? 0 : std::max(lease_ms, recorded_ms);
+  }
   hold.SetLeaseMs(lease_ms);
   if (lease_ms != recorded_ms || hold.is_remaining_stored()) state_.LogHold(hash, hold);
   if (hold.is_claim()) {
     auto& claim = static_cast<Claim&>(hold);
     Holds::Confirm(claim);
-    holds_.SetLeaseEnd(*lock.contended, claim, lease_ms == 0 ? kNever : now + lease_ms);
+    holds_.SetLeaseEnd(*lock.contended, claim, end);
   } else {
     lock.plain.set_touched(true);
-    state_.wheel.Schedule(hold, lease_ms == 0 ? kNever : now + lease_ms, TimerClass::kLease);
+    state_.wheel.Schedule(hold, end, TimerClass::kLease);
   }
   events_.Emit(EventKind::kRenewed, hash, lock, hold, now);
 }

@@ -1,5 +1,6 @@
-// RENEW: the lease ends the given time from now, or its recorded length from now. During the grace
-// of a session, only a LOCK by the owner brings the hold back.
+// RENEW: the lease ends the given time from now, or its recorded length from now; with GT, not
+// earlier than before. During the grace of a session, only a LOCK by the owner brings the hold
+// back.
 #pragma once
 
 #include <cstdint>

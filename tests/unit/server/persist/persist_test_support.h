@@ -81,7 +81,7 @@ class RandomUse {
         engine_.Unlock({Key(), Owner(), std::nullopt}, {now_, effects_});
         break;
       case 3:
-        engine_.Renew({Key(), Owner(), Lease(), std::nullopt}, {now_, effects_});
+        engine_.Renew({Key(), Owner(), Lease(), std::nullopt, Pick(2) == 0}, {now_, effects_});
         break;
       case 4:
         engine_.Cancel(Key(), Owner(), {now_, effects_});
