@@ -170,9 +170,9 @@ class Link:
         return len(ends) // 2
 
     def spoil(self, name, faults):
-        """The next requests with this name meet these faults, one each."""
+        """The next requests with this name meet these faults, one each, after earlier faults."""
         with self._guard:
-            self._faults[name] = collections.deque(faults)
+            self._faults.setdefault(name, collections.deque()).extend(faults)
 
     def heal(self):
         """No request meets a fault from now on."""

@@ -41,8 +41,8 @@ class Play:
         self.stretch = stretch if case.stretched else 1
         self.figures = []           # what each `during` has counted, as text
         self.pending = {}           # {label: (participant, number, key)}
-        self.first_keys = {}        # {hold: the first of its keys}
-        self.tokens = {}            # {hold: its token}
+        self.first_keys = {}        # {(participant, hold): the first of its keys}
+        self.tokens = {}            # {(participant, hold): its token}
         self.faults = {}            # {(participant, name of a request): the newest fault of it}
         # {partition: token}: a single server is one partition.
         self.newest_tokens = collections.Counter()
@@ -73,11 +73,12 @@ class Play:
         driver = self.drivers[step.actor]
         fields = self.fields(step)
         number = driver.start(step.verb, **fields)
+        hold = (step.actor, fields.get("hold"))
         if "keys" in fields:
-            self.first_keys[fields["hold"]] = fields["keys"][0]
-        # A transfer replies with the token of another hold.
-        hold = None if step.verb == "transfer" else fields.get("hold")
-        key = self.first_keys.get(fields.get("hold"))
+            self.first_keys[hold] = fields["keys"][0]
+        key = self.first_keys.get(hold)
+        if step.verb == "transfer":  # it replies with the token of another hold
+            hold = None
         if step.label:
             self.pending[step.label] = (step.actor, number, key, hold)
         else:
@@ -285,7 +286,7 @@ class Play:
         """a honest H seconds=S: asks again and again whether it is held; if so, the server says
         that its token holds the key."""
         driver, hold = self.drivers[step.actor], self.hold(step.words[0])
-        key, token = self.first_keys[hold], self.tokens[hold]
+        key, token = self.first_keys[step.actor, hold], self.tokens[step.actor, hold]
         end = time.monotonic() + step.options["seconds"]
         while time.monotonic() < end:
             fields = self.await_reply(step.actor, driver.start("check", hold=hold))

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import logging
 import os
+from typing import Any
 
 import redis
 
 from ._acquire import Grant
 from ._failures import is_temporary, pauses, translated
-from ._replies import Message
+from ._replies import Message, token_of
 from ._steps import Answer, Ask, Flow, Pause
-from ._terms import Name, Terms, now
+from ._terms import Command, Name, Terms, now
 from .errors import LostHold
 
 _log = logging.getLogger("fairlock")
 
-# A lease is renewed when a third of it is left.
-_RENEW_PART = 2 / 3
-_RELEASE_SECONDS = 5.0
+# A lease is renewed when this part of it is left.
+_RENEW_PART = 1 / 3
+# A release, or a transfer, is repeated for this time.
+_REPEAT_SECONDS = 5.0
 _FOREVER_SECONDS = 3600.0
+_UNKNOWN = "the server does not know it any more"
 
 
 class HoldState:
@@ -30,30 +33,19 @@ class HoldState:
         self.terms = terms
         self.owner = owner
         self.token = grant.token
-        # When the request was sent from which the lease counts, and its length: one attribute,
-        # because threads must see both or neither.
-        self._span = (grant.sent_at, terms.lease)
+        self.lease = terms.lease
+        # The lease ends no earlier than this, because it counts from a time after `sent_at`.
+        self.deadline = grant.sent_at + terms.lease
         self.is_over = False  # its owner releases it, or has transferred it
         self.is_released = False  # there is nothing left to release
-        self._is_leaving = False  # a transfer has been sent
+        self._heir: Name | None = None  # to whom a transfer has been sent, without an answer
+        self._rumour: str | None = None  # why it may be lost, unless that was the transfer itself
         self._lost: str | None = None
         self._process = os.getpid()
 
-    @property
-    def lease(self) -> float:
-        """The length of the lease."""
-        return self._span[1]
-
-    @property
-    def deadline(self) -> float:
-        """The lease ends no earlier than this, because it counts from a later time."""
-        sent_at, lease = self._span
-        return sent_at + lease
-
     def attention_at(self, renews: bool) -> float:
         """When a third of the lease is left, or when it ends."""
-        sent_at, lease = self._span
-        return sent_at + lease * (_RENEW_PART if renews else 1)
+        return self.deadline - (self.lease * _RENEW_PART if renews else 0)
 
     @property
     def is_of_this_process(self) -> bool:
@@ -69,14 +61,16 @@ class HoldState:
 
     def lose(self, reason: str) -> None:
         """Records the end of the hold, unless its owner ended it."""
-        if self._lost is None and not self.is_over and not self._is_leaving:
+        if self._lost is not None or self.is_over:
+            return
+        self._rumour = self._rumour or reason
+        if self._heir is None:  # if a transfer ends at this moment, it may have missed the rumour
             self._lost = reason
 
-    def hear(self, message: Message) -> bool:
-        """Takes note of a message on the channel; True if the hold is lost."""
+    def hear(self, message: Message) -> None:
+        """Takes note of a message on the channel."""
         if message.event == "lost" and message.token == self.token:
             self.lose(f"the server reported: {message.reason}")
-        return self._lost is not None
 
     def check(self) -> None:
         """Raises LostHold unless the lock is certainly held."""
@@ -84,22 +78,24 @@ class HoldState:
             raise LostHold(f"{self.terms.keys!r} is held by the parent of this process")
         if self.is_over:
             raise LostHold(f"{self.terms.keys!r} was released")
+        heir = self._heir
+        if heir is not None:
+            raise LostHold(f"{self.terms.keys!r} is being transferred to {heir!r}, and may have "
+                           "been already")
         reason = self.lost
         if reason is not None:
             raise LostHold(f"{self.terms.keys!r} is lost: {reason}")
 
     def _ask_renewal(self, lease: float) -> Flow[None]:
-        """Until the reply tells, the lease ends at the earlier of both times: the server may have
-        shortened it already."""
-        begun_at = now()
-        if begun_at + lease < self.deadline:
-            self._span = (begun_at, lease)
+        """A renewal never shortens the lease, in whichever order the server executes renewals and
+        replies to them. A refusal is final, because a token never returns."""
         answer: Answer = yield Ask(self.terms.renew(self.owner, self.token, lease),
-                                   self.deadline - begun_at)
+                                   self.deadline - now())
         if answer.reply != 1:
-            self.lose("the server does not know it any more")
+            self.lose(_UNKNOWN)
         elif self._lost is None:
-            self._span = (answer.sent_at, lease)
+            # Of two threads at this very moment, the earlier time may win, which is safe too.
+            self.deadline = max(self.deadline, answer.sent_at + lease)
 
     def renew(self, lease: float | None) -> Flow[None]:
         """Renews once."""
@@ -108,6 +104,7 @@ class HoldState:
             yield from self._ask_renewal(lease or self.lease)
         except redis.RedisError as error:
             raise translated(error) from error
+        self.lease = lease or self.lease
         self.check()
 
     def watch(self, renews: bool) -> Flow[bool]:
@@ -115,6 +112,8 @@ class HoldState:
         while not self.is_over:
             if self.lost is not None:
                 return True
+            # A refusal during a transfer does not end the hold before the transfer does.
+            renews = renews and self._rumour is None
             if renews and now() >= self.attention_at(renews):
                 yield from self._renew_until_answered()
             else:
@@ -125,7 +124,7 @@ class HoldState:
     def _renew_until_answered(self) -> Flow[None]:
         """The server may be restarting: asks again while the lease lasts."""
         attempts = pauses()
-        while not self.is_over and self.lost is None:
+        while not self.is_over and self.lost is None and self._rumour is None:
             try:
                 yield from self._ask_renewal(self.lease)
                 return
@@ -139,12 +138,12 @@ class HoldState:
         was_held = self.lost is None
         is_repeated = self.is_over  # and interrupted
         self.is_over = True
-        give_up_at = now() + _RELEASE_SECONDS
+        give_up_at = now() + _REPEAT_SECONDS
         attempts = pauses()
         while True:
             try:
                 answer: Answer = yield Ask(self.terms.unlock(self.owner, self.token),
-                                           _RELEASE_SECONDS)
+                                           _REPEAT_SECONDS)
             except redis.RedisError as error:
                 if not is_temporary(error) or now() >= give_up_at:
                     _log.warning("releasing %r: %s", self.terms.keys, error)
@@ -158,21 +157,66 @@ class HoldState:
                 return was_held and (is_repeated or answer.reply == len(self.terms.keys))
 
     def transfer(self, new_owner: Name, lease: float | None) -> Flow[int]:
-        """Returns the new owner's token."""
+        """Returns the new owner's token. From now on, only a refusal by the server makes the hold
+        certain again: a request that is still on its way may be executed after anything that is
+        asked meanwhile."""
         self.check()
         if len(self.terms.keys) != 1:
             raise ValueError("only a lock of one key can be transferred")
         command = self.terms.transfer(self.owner, self.token, new_owner, lease or self.lease)
-        self._is_leaving = True
+        self._heir = new_owner
         try:
-            answer: Answer = yield Ask(command, self.deadline - now())
-            token: int = answer.reply
-            self.is_over = self.is_released = token is not None
+            token = yield from self._ask_transfer(command, new_owner)
+            if token is not None:
+                self.is_over = self.is_released = True
         except redis.RedisError as error:
             raise translated(error) from error
         finally:
-            self._is_leaving = False
+            self.end_transfer()
         if token is None:
-            self.lose("the server does not know it any more")
             self.check()
-        return token
+        return token  # type: ignore[return-value]
+
+    def _ask_transfer(self, command: Command, new_owner: Name) -> Flow[int | None]:
+        """Asks again while the server cannot be reached: the token in the command lets only one of
+        the requests succeed. None if none did."""
+        give_up_at = now() + _REPEAT_SECONDS
+        attempts = pauses()
+        is_repeated = False
+        while True:
+            try:
+                answer: Answer = yield Ask(command, _REPEAT_SECONDS)
+                token: int | None = answer.reply
+                if token is None and is_repeated:
+                    answer = yield Ask(("LOCKINFO", self.terms.keys[0]), _REPEAT_SECONDS)
+                    token = self._token_of_heir(answer.reply, new_owner)
+                if token is None:
+                    self.lose(_UNKNOWN)
+                return token
+            except redis.RedisError as error:
+                if not is_temporary(error) and not is_repeated:
+                    self._refuse_transfer()
+                if not is_temporary(error) or now() >= give_up_at or self.lost is not None:
+                    raise
+                is_repeated = True
+                _log.info("transferring %r again: %s", self.terms.keys, error)
+                yield Pause(next(attempts))
+
+    def _token_of_heir(self, reply: Any, new_owner: Name) -> int | None:
+        """What an earlier request has given it: while the lease lasts, nothing else can have."""
+        token = token_of(new_owner, reply)
+        is_later = token is not None and token > self.token
+        return token if is_later and self.lost is None else None
+
+    def _refuse_transfer(self) -> None:
+        """The server did not execute it, so the hold is what it was."""
+        self._heir = None
+        if self._rumour is not None:
+            self.lose(self._rumour)
+
+    def end_transfer(self) -> None:
+        """A hold is lost if its transfer was neither confirmed nor refused."""
+        if self._heir is not None and not self.is_over and self._lost is None:
+            self._lost = self._rumour or (f"the server has not confirmed its transfer to "
+                                          f"{self._heir!r}")
+        self._heir = None

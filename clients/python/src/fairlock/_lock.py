@@ -69,11 +69,12 @@ class Hold:
         self._state.check()
 
     def renew(self, lease: float | None = None) -> None:
-        """Renews the lease now; with `lease`, this is its length from now on."""
+        """Renews the lease now; with `lease`, this is its length from now on. A renewal never makes
+        a lease end earlier than before."""
         self._state.check()
         try:
             self._port().run(self._state.renew(lease))
-        finally:  # a renewal without a reply may have shortened the lease
+        finally:
             self._wake_thread()
             if self._alarm is not None and alarms.cancel(self._alarm):
                 self._alarm = alarms.at(self._state.attention_at(self._renews), self._start_watch)
@@ -94,11 +95,19 @@ class Hold:
 
     def transfer(self, new_owner: Name, lease: float | None = None) -> int:
         """Gives the lock to another owner, and returns its token. The new owner gets its own hold
-        with lock(..., owner=new_owner)."""
+        with lock(..., owner=new_owner). From the request on, this hold is not held any more, unless
+        the server refuses the transfer."""
         self._state.check()
-        token = self._port().run(self._state.transfer(new_owner, lease))
-        self._leave()
-        return token
+        try:
+            return self._port().run(self._state.transfer(new_owner, lease))
+        except BaseException:
+            self._state.end_transfer()  # KeyboardInterrupt: the request may have been sent
+            raise
+        finally:
+            if self._state.is_released:
+                self._leave()
+            else:
+                self._notice_loss()
 
     def __enter__(self) -> Hold:
         return self
@@ -127,7 +136,11 @@ class Hold:
             self._hear(mailbox.get())
 
     def _hear(self, message: Message) -> None:
-        if self._state.hear(message):
+        self._state.hear(message)
+        self._notice_loss()
+
+    def _notice_loss(self) -> None:
+        if self._state.lost is not None:
             self._wake_thread()
             if self._alarm is not None and alarms.cancel(self._alarm):
                 self._start_watch()

@@ -92,6 +92,14 @@ class Explanation:
         return ", ".join(parts)
 
 
+def token_of(owner: str | bytes, reply: Any) -> int | None:
+    """The token of this owner's hold, in the reply to LOCKINFO."""
+    for holder in map(_fields, _fields(reply)["holders"]):
+        if holder["owner"] == same_bytes([owner])[0]:
+            return holder["token"]  # type: ignore[no-any-return]
+    return None
+
+
 @dataclass(frozen=True)
 class Message:
     """A message on a NOTIFY channel."""

@@ -104,8 +104,10 @@ class Terms:
         return (*self._about_keys("LOCK"), owner, *words)
 
     def renew(self, owner: Name, token: int, lease: float) -> Command:
-        """RENEW or MRENEW; the reply is 1 if all keys are held."""
-        return (*self._about_keys("RENEW"), owner, "PX", _milliseconds(lease), "TOKEN", token)
+        """RENEW or MRENEW; the reply is 1 if all keys are held. With GT, it never shortens a
+        lease, even if it arrives after a newer one."""
+        return (*self._about_keys("RENEW"), owner, "PX", _milliseconds(lease), "TOKEN", token,
+                "GT")
 
     def unlock(self, owner: Name, token: int | None = None) -> Command:
         """UNLOCK or MUNLOCK. Without a token, it also gives up the owner's place in the queue."""

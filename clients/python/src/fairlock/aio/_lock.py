@@ -70,11 +70,12 @@ class Hold:
         self._state.check()
 
     async def renew(self, lease: float | None = None) -> None:
-        """Renews the lease now; with `lease`, this is its length from now on."""
+        """Renews the lease now; with `lease`, this is its length from now on. A renewal never makes
+        a lease end earlier than before."""
         self._state.check()
         try:
             await self._port().run(self._state.renew(lease))
-        finally:  # a renewal without a reply may have shortened the lease
+        finally:
             if self._wake is not None:
                 self._wake.set()
             elif self._timer is not None and not self._state.is_over:
@@ -97,11 +98,16 @@ class Hold:
 
     async def transfer(self, new_owner: Name, lease: float | None = None) -> int:
         """Gives the lock to another owner, and returns its token. The new owner gets its own hold
-        with lock(..., owner=new_owner)."""
+        with lock(..., owner=new_owner). From the request on, this hold is not held any more, unless
+        the server refuses the transfer. A cancellation waits for it."""
         self._state.check()
-        token = await finish(self._port().run(self._state.transfer(new_owner, lease)))
-        self._leave()
-        return token
+        try:
+            return await finish(self._port().run(self._state.transfer(new_owner, lease)))
+        finally:
+            if self._state.is_released:
+                self._leave()
+            else:
+                self._notice_loss()
 
     async def __aenter__(self) -> Hold:
         return self
@@ -122,11 +128,16 @@ class Hold:
             self._hear(mailbox.get_nowait())
 
     def _hear(self, message: Message) -> None:
-        if self._state.hear(message):
-            if self._wake is not None:
-                self._wake.set()
-            elif self._timer is not None:
-                self._start_watch()
+        self._state.hear(message)
+        self._notice_loss()
+
+    def _notice_loss(self) -> None:
+        if self._state.lost is None:
+            return
+        if self._wake is not None:
+            self._wake.set()
+        elif self._timer is not None:
+            self._start_watch()
 
     def _leave(self) -> None:
         if self._wake is not None:
