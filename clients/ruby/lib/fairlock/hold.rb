@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "errors"
+require_relative "explanation"
 require_relative "failures"
 require_relative "hold_state"
 require_relative "pauses"
@@ -9,9 +10,11 @@ require_relative "renewals"
 module Fairlock
   # A lock that is held. In a child that was forked meanwhile, its methods send nothing.
   class Hold
-    RELEASE_SECONDS = 5
+    # A release, or a transfer, is repeated for this time.
+    REPEAT_SECONDS = 5
     NEVER = { Object => :never }.freeze
-    private_constant :RELEASE_SECONDS, :NEVER
+    UNKNOWN = "the server does not know it any more"
+    private_constant :REPEAT_SECONDS, :NEVER, :UNKNOWN
 
     def initialize(port, state, channel, renew, on_lost)
       @port = port
@@ -44,12 +47,14 @@ module Fairlock
       self
     end
 
-    # Renews the lease now; with `lease`, this is its length from now on.
+    # Renews the lease now; with `lease`, this is its length from now on. A renewal never makes a
+    # lease end earlier than before.
     def renew(lease: nil)
       check
       begin
         ask_renewal(lease || @state.lease)
-      ensure # a renewal without a reply may have shortened the lease
+        @state.lease = lease if lease
+      ensure
         watch if @renew || @on_lost
       end
       check
@@ -71,16 +76,20 @@ module Fairlock
     end
 
     # Gives the lock to another owner, and returns its token. The new owner gets its own hold with
-    # Fairlock.lock(..., owner: new_owner).
+    # Fairlock.lock(..., owner: new_owner). From the request on, this hold is not held any more,
+    # unless the server refuses the transfer.
     def transfer(new_owner, lease: nil)
       check
       raise ArgumentError, "only a lock of one key can be transferred" unless keys.one?
 
-      token = @state.leaving { send_transfer(new_owner, lease || @state.lease) }
-      return token if token
-
-      @state.lose("the server does not know it any more")
-      check
+      command = @state.terms.transfer(owner, @state.token, new_owner, lease || @state.lease)
+      begin
+        token = @state.transferring_to(new_owner) { transfer_until_answered(command, new_owner) }
+      ensure
+        @state.released? ? leave : notice_loss
+      end
+      check unless token
+      token
     rescue *Failures::ALL => error
       raise Failures.translated(error)
     end
@@ -97,14 +106,14 @@ module Fairlock
     # Takes note of a message on the channel.
     def hear(message)
       @state.hear(message)
-      Renewals.of_this_process.watch(self, Fairlock.now) if @state.lost && @on_lost
+      notice_loss
     end
 
     # Renews the lease, or reports its loss. For Renewals.
     def fall_due
       return if @state.over?
       return report_loss if @state.lost
-      return watch unless @renew && Fairlock.now >= @state.renew_at
+      return watch unless renews? && Fairlock.now >= @state.renew_at
 
       Renewals.of_this_process.watch(self, deadline)
       Thread.new { renew_until_answered }
@@ -114,15 +123,21 @@ module Fairlock
 
     def watch
       @renewals = Renewals.of_this_process
-      @renewals.watch(self, @renew ? @state.renew_at : deadline)
+      @renewals.watch(self, renews? ? @state.renew_at : deadline)
     end
 
-    # Until the reply tells, the lease ends at the earlier of both times.
+    # A refusal during a transfer does not end the hold before the transfer does.
+    def renews? = @renew && !@state.doubted?
+
+    def notice_loss
+      Renewals.of_this_process.watch(self, Fairlock.now) if @state.lost && @on_lost
+    end
+
+    # A refusal is final, because a token never returns.
     def ask_renewal(lease)
-      @state.shorten(lease, Fairlock.now)
       answer = @port.ask(@state.terms.renew(owner, @state.token, lease))
       if answer.reply != 1
-        @state.lose("the server does not know it any more")
+        @state.lose(UNKNOWN)
       elsif @state.lost.nil?
         @state.renewed(lease, answer.sent_at)
       end
@@ -131,7 +146,7 @@ module Fairlock
     # The server may be restarting: asks again while the lease lasts.
     def renew_until_answered
       pauses = Pauses.new
-      until @state.over? || @state.lost
+      until @state.over? || @state.lost || @state.doubted?
         begin
           break ask_renewal(@state.lease)
         rescue *Failures::ALL => error
@@ -148,7 +163,7 @@ module Fairlock
       was_held = @state.lost.nil?
       is_repeated = @state.over? # and interrupted
       @state.end_by_owner
-      give_up_at = Fairlock.now + RELEASE_SECONDS
+      give_up_at = Fairlock.now + REPEAT_SECONDS
       pauses = nil
       begin
         reply = @port.ask(@state.terms.unlock(owner, @state.token)).reply
@@ -168,13 +183,39 @@ module Fairlock
       end
     end
 
-    def send_transfer(new_owner, lease)
-      token = @port.ask(@state.terms.transfer(owner, @state.token, new_owner, lease)).reply
-      return unless token
+    # Asks again while the server cannot be reached: the token in the command lets only one of the
+    # requests succeed. Returns nil if none did.
+    def transfer_until_answered(command, new_owner)
+      give_up_at = Fairlock.now + REPEAT_SECONDS
+      pauses = nil
+      begin
+        ask_transfer(command, new_owner, !pauses.nil?)
+      rescue *Failures::ALL => error
+        is_temporary = Failures.temporary?(error)
+        @state.refuse_transfer unless is_temporary || pauses
+        raise unless is_temporary && may_repeat_until?(give_up_at)
 
-      @state.released
-      leave
+        pauses ||= Pauses.new
+        pauses.pause
+        retry
+      end
+    end
+
+    def ask_transfer(command, new_owner, is_repeated)
+      token = @port.ask(command).reply
+      token = token_of_heir(new_owner) if token.nil? && is_repeated
+      token ? @state.released : @state.lose(UNKNOWN)
       token
+    end
+
+    def may_repeat_until?(time) = Fairlock.now < time && @state.lost.nil?
+
+    # What an earlier request has given the new owner: while the lease lasts, nothing else can have.
+    def token_of_heir(new_owner)
+      holders = Replies.map(@port.ask(["LOCKINFO", keys.first]).reply)["holders"]
+      token = holders.map { |holder| Holder.parse(holder) }
+                     .find { |holder| holder.owner.b == new_owner.to_s.b }&.token
+      token if token && token > @state.token && @state.lost.nil?
     end
 
     def leave

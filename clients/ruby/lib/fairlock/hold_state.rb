@@ -7,30 +7,25 @@ module Fairlock
   # What this process knows about a hold. Threads may call it without a lock: each variable is
   # written as a whole, and a hold that has ended never begins again.
   class HoldState
-    # A lease is renewed when a third of it is left.
-    RENEW_PART = 2 / 3.0
+    # A lease is renewed when this part of it is left.
+    RENEW_PART = 1 / 3.0
     private_constant :RENEW_PART
 
-    attr_reader :terms, :owner, :token
+    attr_reader :terms, :owner, :token, :deadline
+    # The length of the lease.
+    attr_accessor :lease
 
     def initialize(terms, owner, grant)
       @terms = terms
       @owner = owner
       @token = grant.token
-      # When the request was sent from which the lease counts, and its length: one variable, because
-      # threads must see both or neither.
-      @span = [grant.sent_at, terms.lease].freeze
+      @lease = terms.lease
+      # The lease ends no earlier than this, because it counts from a time after `sent_at`.
+      @deadline = grant.sent_at + terms.lease
       @process = Process.pid
     end
 
-    # The lease ends no earlier than this, because it counts from a time after `sent_at`.
-    def deadline = @span.sum
-    def lease = @span.last
-
-    def renew_at
-      sent_at, lease = @span
-      sent_at + (lease * RENEW_PART)
-    end
+    def renew_at = @deadline - (@lease * RENEW_PART)
 
     # False in a child that was forked while the parent held the lock.
     def of_this_process? = Process.pid == @process
@@ -40,12 +35,9 @@ module Fairlock
     # There is nothing left to release.
     def released? = @is_released
 
-    def renewed(lease, sent_at) = @span = [sent_at, lease].freeze
-
-    # Takes note of a renewal whose outcome is not known: the server may have shortened the lease.
-    def shorten(lease, begun_at)
-      renewed(lease, begun_at) if begun_at + lease < deadline
-    end
+    # A renewal never shortens the lease, in whichever order the server executes renewals and
+    # replies to them. Of two threads at this very moment, the earlier time may win, which is safe.
+    def renewed(lease, sent_at) = @deadline = [@deadline, sent_at + lease].max
 
     def end_by_owner = @is_over = true
     def released = @is_over = @is_released = true
@@ -57,17 +49,31 @@ module Fairlock
       @lost = "its lease of #{format('%g', lease)} s ended before it was renewed"
     end
 
-    # Records the end of the hold, unless its owner ends it.
+    # Records the end of the hold, unless its owner ended it.
     def lose(reason)
-      @lost = reason unless @lost || over? || @is_leaving
+      return if @lost || over?
+
+      @rumour ||= reason
+      @lost = reason unless @heir # if a transfer ends at this moment, it may have missed the rumour
     end
 
-    # While a transfer is under way, the server's message about it is no loss.
-    def leaving
-      @is_leaving = true
+    # Whether it may be lost, unless that was the transfer that is under way.
+    def doubted? = !@rumour.nil?
+
+    # During the block, a transfer is under way, and the hold is not certain. It is lost afterwards,
+    # unless the server has confirmed or refused the transfer.
+    def transferring_to(heir)
+      @heir = heir
       yield
     ensure
-      @is_leaving = false
+      @lost ||= @rumour || "the server has not confirmed its transfer to #{heir}" if @heir && !over?
+      @heir = nil
+    end
+
+    # The server did not execute the transfer, so the hold is what it was.
+    def refuse_transfer
+      @heir = nil
+      lose(@rumour) if @rumour
     end
 
     # Takes note of a message on the channel.
@@ -81,6 +87,9 @@ module Fairlock
     def check
       raise LostHold, "#{terms.names} is held by the parent of this process" unless of_this_process?
       raise LostHold, "#{terms.names} was released" if over?
+
+      heir = @heir
+      raise LostHold, "#{terms.names} is being transferred to #{heir}, or was already" if heir
 
       reason = lost
       raise LostHold, "#{terms.names} is lost: #{reason}" if reason

@@ -52,9 +52,10 @@ module Fairlock
       channel ? command.push("NOTIFY", channel) : command
     end
 
-    # RENEW or MRENEW; the reply is 1 if all keys are held.
+    # RENEW or MRENEW; the reply is 1 if all keys are held. With GT, it never shortens a lease, even
+    # if it arrives after a newer one.
     def renew(owner, token, lease)
-      [*about_keys("RENEW"), owner, *lease_words(lease), "TOKEN", token]
+      [*about_keys("RENEW"), owner, *lease_words(lease), "TOKEN", token, "GT"]
     end
 
     # UNLOCK or MUNLOCK. Without a token, it also gives up the owner's place in the queue.
