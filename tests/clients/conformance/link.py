@@ -238,7 +238,7 @@ class Link:
                 talk.is_clear = False
                 return None
             self.requests[name] += 1
-            talk.has_channels |= name in ("subscribe", "psubscribe")
+            talk.has_channels |= name in ("subscribe", "psubscribe", "ssubscribe")
             if talk.has_channels:
                 return None
             faults = self._faults.get(name)
