@@ -70,7 +70,7 @@ module Fairlock
     # Clients need longer to read a map than the server to grant a lock, so only a denial is
     # explained. Whether MAXWAITERS was the reason is known in the first reply only.
     def ask
-      name = @channel&.ready(@terms.keys.first, @give_up_at)
+      name = @channel&.ready(@terms.first_key, @give_up_at)
       # A message about an earlier request must not be taken for the answer to this one.
       @mailbox&.clear
       is_explained = @explain == :at_once || !@terms.max_waiters.nil?
@@ -92,7 +92,7 @@ module Fairlock
     end
 
     def decide(answer)
-      explanation = Explanation.parse(answer.reply)
+      explanation = @terms.explanation(answer.reply)
       return confirm(explanation.token, answer.sent_at) if explanation.token
       return listen(answer.sent_at) if @channel && explanation.status == "queued"
 
@@ -136,7 +136,7 @@ module Fairlock
 
     def wait_over? = !@give_up_at.nil? && Fairlock.now >= @give_up_at - EARLY_SECONDS
 
-    def still_waits? = !@port.ask(["POSITION", @terms.keys.first, @owner]).reply.nil?
+    def still_waits? = !@port.ask(["POSITION", @terms.first_key, @owner]).reply.nil?
 
     def ended(message)
       return Deadlock.new("the wait would never end") if message.reason == "deadlock"
@@ -147,7 +147,7 @@ module Fairlock
     # Asks once more, without waiting.
     def ask_why
       answer = @port.ask(@terms.lock(@owner, 0, explain: true))
-      explanation = Explanation.parse(answer.reply)
+      explanation = @terms.explanation(answer.reply)
       return confirm(explanation.token, answer.sent_at) if explanation.token
 
       explanation.status = "timeout" if @wait&.positive?

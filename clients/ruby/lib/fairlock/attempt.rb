@@ -20,9 +20,9 @@ module Fairlock
 
     def initialize(lock, owner, wait, explain: :afterwards)
       @lock = lock
-      @terms = lock.terms
+      @terms = lock.terms.with_prefix(Connections.prefix_of(lock.redis))
       @channel = lock.channel
-      key = @terms.keys.first
+      key = @terms.first_key
       @port = @channel ? @channel.port(key) : Connections.of(lock.redis).of_key(key)
       @owner = owner
       @wait = wait

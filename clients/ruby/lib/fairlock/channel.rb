@@ -122,7 +122,7 @@ module Fairlock
     end
 
     def each_place(terms, owner)
-      terms.keys.each do |key|
+      terms.keys_on_server.each do |key|
         name = name_for(key)
         @gate.synchronize { yield name, [key.b, owner.to_s.b] }
       end

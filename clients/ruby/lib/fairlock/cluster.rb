@@ -25,6 +25,9 @@ module Fairlock
       [redis, redis._client].any? { |one| one.class.name.end_with?("Cluster") }
     end
 
+    # See Connections.
+    attr_accessor :namespaces
+
     # `kind`: the class of the connections to one node.
     def initialize(redis, kind)
       options = redis.instance_variable_get(:@options)
@@ -39,6 +42,9 @@ module Fairlock
     end
 
     def single? = false
+
+    # A fleet of several partitions has one database.
+    def serve?(_client) = true
 
     # Sends requests about this key.
     def of_key(key) = KeyRoute.new(self, HashSlot.of(key))

@@ -6,6 +6,28 @@ require_relative "failures"
 require_relative "session"
 
 module Fairlock
+  # What Redis::Namespace does to a client. Namespaces may be nested, and each may be a Proc.
+  module Namespaces
+    module_function
+
+    # The client in the innermost one, or a pool of clients.
+    def inside(redis)
+      redis = redis.redis while namespace?(redis)
+      redis
+    end
+
+    # From the innermost to the outermost.
+    def around(redis) = namespace?(redis) ? [*around(redis.redis), redis] : []
+
+    # What they put before a key.
+    def prefix(namespaces)
+      namespaces.filter_map(&:namespace).map { |namespace| "#{namespace}:" }.join
+    end
+
+    def namespace?(redis) = defined?(::Redis::Namespace) && redis.is_a?(::Redis::Namespace)
+  end
+  private_constant :Namespaces
+
   # A reply, and the time just before its command was sent.
   Answer = Struct.new(:reply, :sent_at)
   private_constant :Answer
@@ -21,35 +43,59 @@ module Fairlock
     CREATION = Mutex.new
     private_constant :IDLE_MAX, :CREATION
 
-    # All locks on one client share their connections.
+    # All locks on one client share their connections, as long as it uses the same database.
     def self.of(redis)
-      redis.instance_variable_get(:@fairlock_connections) || share(redis, make(redis))
+      client = Namespaces.inside(redis)
+      known(client) || share(client, make(redis))
+    end
+
+    # What a client puts before the keys of the commands that it knows. It does not know ours.
+    def self.prefix_of(redis)
+      return "" if redis.is_a?(::Redis)
+
+      Namespaces.prefix(of(redis).namespaces + Namespaces.around(redis))
     end
 
     # For the servers of a client: its connections, or a Cluster of such connections.
     def self.make(redis)
-      raise TypeError, "expected a Redis, got #{redis.class}" unless redis.respond_to?(:with)
+      client = Namespaces.inside(redis)
+      raise TypeError, "expected a Redis, got #{client.class}" unless client.respond_to?(:with)
 
-      redis.with do |one|
-        raise TypeError, "expected a Redis, got #{one.class}" unless one.is_a?(::Redis)
+      client.with do |one|
+        made = Namespaces.inside(one)
+        raise TypeError, "expected a Redis, got #{made.class}" unless made.is_a?(::Redis)
 
-        Cluster.client?(one) ? Cluster.new(one, self) : new(redis)
+        connections = Cluster.client?(made) ? Cluster.new(made, self) : new(client)
+        connections.namespaces = Namespaces.around(one)
+        connections
       end
     end
 
-    def self.share(redis, connections)
+    def self.known(client)
+      connections = client.instance_variable_get(:@fairlock_connections)
+      connections if connections&.serve?(client)
+    end
+    private_class_method :known
+
+    def self.share(client, connections)
       CREATION.synchronize do
-        redis.instance_variable_get(:@fairlock_connections) ||
-          redis.instance_variable_set(:@fairlock_connections, connections)
+        known(client) || client.instance_variable_set(:@fairlock_connections, connections)
       end
     end
     private_class_method :share
 
+    # The namespaces of each client in a pool.
+    attr_accessor :namespaces
+
     def initialize(redis)
       @redis = redis
+      @database = redis.with { |one| Namespaces.inside(one)._client.db }
       @process = Process.pid
       @idle = []
     end
+
+    # False once the client has selected another database.
+    def serve?(client) = !client.is_a?(::Redis) || client._client.db == @database
 
     # Sends one request, at most once. Connection errors are those of the gem.
     def ask(command)
@@ -70,8 +116,12 @@ module Fairlock
     # closed.
     def lend(&block) = Session.lend(self, &block)
 
-    # A new connection.
-    def open = @redis.with(&:dup)
+    # A new connection. A client's copy would use the database of the client's options.
+    def open
+      connection = @redis.with { |one| Namespaces.inside(one).dup }
+      connection._client.db = @database if connection._client.db != @database
+      connection
+    end
 
     # The read time-out of the client.
     def read_timeout = @redis.with { |redis| redis._client.timeout }

@@ -36,10 +36,11 @@ module Fairlock
     def wait_for_winner(key, seconds)
       give_up_at = Fairlock.now + seconds
       pauses = Pauses.new
+      name = Connections.prefix_of(@redis) + name_of(key)
       begin
         left = [give_up_at - Fairlock.now, 0].max
-        command = ["WAIT", name_of(key), "TIMEOUT", "#{(left * 1000).ceil}ms"]
-        Connections.of(@redis).of_key(name_of(key)).ask(command).reply == 1
+        command = ["WAIT", name, "TIMEOUT", "#{(left * 1000).ceil}ms"]
+        Connections.of(@redis).of_key(name).ask(command).reply == 1
       rescue *Failures::ALL => error
         raise Failures.translated(error) unless Failures.temporary?(error)
         raise if Fairlock.now >= give_up_at

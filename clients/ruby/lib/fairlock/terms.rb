@@ -2,6 +2,8 @@
 
 require "socket"
 
+require_relative "explanation"
+
 module Fairlock
   # The options of a lock, and the commands that ask for it. Times are in seconds.
   class Terms
@@ -17,10 +19,14 @@ module Fairlock
     def self.milliseconds(seconds) = [1, (seconds * 1000).ceil].max
 
     attr_reader :keys, :lease, :max_waiters
+    # The keys with the prefix of the client, as the server knows them.
+    attr_reader :keys_on_server
 
     def initialize(keys:, lease: 30, limit: nil, shared: false, keep: nil, min_hold: nil,
                    max_waiters: nil, meta: nil, label: nil, session: false)
       @keys = keys.map { |key| key.is_a?(String) ? key.dup.freeze : key.to_s }.freeze
+      @prefix = ""
+      @keys_on_server = @keys
       @lease = lease
       @max_waiters = max_waiters
       @words = []
@@ -33,6 +39,21 @@ module Fairlock
       @words << "SHARED" if shared
       @words << "SESSION" if session
       refuse_contradictions(shared && limit, session)
+    end
+
+    # The same for a client that puts a prefix before keys.
+    def with_prefix(prefix)
+      prefix.empty? ? self : dup.tap { |terms| terms.prefix = prefix }
+    end
+
+    # All keys must have its hash slot, if there are several partitions.
+    def first_key = @keys_on_server.first
+
+    # Reads the reply to LOCK or MLOCK with EXPLAIN.
+    def explanation(reply)
+      found = Explanation.parse(reply)
+      found.key = found.key&.byteslice(@prefix.bytesize..)
+      found
     end
 
     # The keys, for a message. They may have different encodings.
@@ -66,7 +87,14 @@ module Fairlock
 
     # TRANSFER; the reply is the new token, or nil.
     def transfer(owner, token, new_owner, lease)
-      ["TRANSFER", keys.first, owner, new_owner, *lease_words(lease), "TOKEN", token]
+      ["TRANSFER", first_key, owner, new_owner, *lease_words(lease), "TOKEN", token]
+    end
+
+    protected
+
+    def prefix=(prefix)
+      @prefix = prefix
+      @keys_on_server = keys.map { |key| prefix.b << key.b }
     end
 
     private
@@ -85,7 +113,9 @@ module Fairlock
     end
 
     def about_keys(command)
-      @keys.size == 1 ? [command, @keys[0]] : ["M#{command}", @keys.size, *@keys]
+      return [command, first_key] if @keys.one?
+
+      ["M#{command}", @keys.size, *@keys_on_server]
     end
 
     def lease_words(seconds) = seconds ? ["PX", Terms.milliseconds(seconds)] : []

@@ -15,14 +15,14 @@ module Fairlock
       private_constant :LIST_COUNT, :COUNTS, :ASK_SECONDS
 
       def initialize(redis)
+        @redis = redis
         @connections = Connections.of(redis)
       end
 
       # Returns true if the job holds the digest now, even if it already held it before.
       def lock(digest, jid, type:, limit:, ttl:, meta:, wait: 0)
-        terms = Terms.new(keys: [digest], lease: ttl, limit: limit, label: type,
-                          meta: JSON.generate(meta))
-        take(@connections.of_key(digest), terms, jid, wait)
+        terms = terms_of(digest, lease: ttl, limit: limit, label: type, meta: meta)
+        take(@connections.of_key(terms.first_key), terms, jid, wait)
       end
 
       def unlock(digest, jid) = ask("UNLOCK", digest, jid) == 1
@@ -31,9 +31,9 @@ module Fairlock
       # without a lease ends with its session and leaves nothing to clean up. Returns false without
       # calling the block if the digest was denied.
       def hold(digest, jid, type:, limit:, meta:, wait: 0, &block)
-        terms = Terms.new(keys: [digest], lease: nil, session: true, limit: limit, label: type,
-                          meta: JSON.generate(meta))
-        @connections.of_key(digest).lend { |session| hold_over(session, terms, jid, wait, &block) }
+        terms = terms_of(digest, lease: nil, session: true, limit: limit, label: type, meta: meta)
+        port = @connections.of_key(terms.first_key)
+        port.lend { |session| hold_over(session, terms, jid, wait, &block) }
       end
 
       # Transfers the digest from the old job to the new one; returns false if the old one no longer
@@ -54,9 +54,11 @@ module Fairlock
       # Returns the digests that match a glob, optionally only those of one lock type.
       def list(pattern, type: nil)
         rows = []
-        words = ["MATCH", pattern, "COUNT", LIST_COUNT, *(["LABEL", type] if type)]
+        before = prefix
+        words = ["MATCH", literal(before) + pattern, "COUNT", LIST_COUNT,
+                 *(["LABEL", type] if type)]
         @connections.each_leader { |leader| rows.concat(rows_of(leader, words)) }
-        rows.map { |row| entry_of(row) }.sort_by(&:digest)
+        rows.map { |row| entry_of(row, before) }.sort_by(&:digest)
       end
 
       # Ends all holds of the matching digests, and returns these digests. A dry run only returns
@@ -86,14 +88,24 @@ module Fairlock
 
       private
 
+      def prefix = Connections.prefix_of(@redis)
+
+      # A glob for this text only.
+      def literal(text) = text.gsub(/[*?\[\\]/) { |character| "\\#{character}" }
+
+      def terms_of(digest, meta:, **options)
+        Terms.new(keys: [digest], meta: JSON.generate(meta), **options).with_prefix(prefix)
+      end
+
       # Sends a request about the digest that follows the name of the command; again while the
       # server restarts or fails over. A TRANSFER that is repeated because its reply was lost
       # returns nil.
-      def ask(*command)
+      def ask(command, digest, *words)
         give_up_at = Fairlock.now + ASK_SECONDS
         pauses = Pauses.new
+        key = prefix + digest
         begin
-          @connections.of_key(command[1]).ask(command).reply
+          @connections.of_key(key).ask([command, key, *words]).reply
         rescue *Failures::ALL => error
           raise Failures.translated(error) unless Failures.temporary?(error)
           raise if Fairlock.now >= give_up_at
@@ -133,10 +145,10 @@ module Fairlock
 
       def sum(one, other) = (one || {}).merge(other) { |_, first, second| first + second }
 
-      def entry_of(row)
+      def entry_of(row, prefix)
         digest, holders, waiters, _wait_ms, held_ms, label = row
-        Entry.new(digest: digest, type: label, holders: holders, waiters: waiters,
-                  held_for: held_ms / 1000.0)
+        Entry.new(digest: digest.byteslice(prefix.bytesize..), type: label, holders: holders,
+                  waiters: waiters, held_for: held_ms / 1000.0)
       end
 
       def holder_of(fields)
