@@ -135,14 +135,14 @@ export class Acquisition {
       if (answer.reply === null) return this.#listen(answer.sentAt);
       return this.#confirm(Number(answer.reply), answer.sentAt);
     }
-    const explanation = new Explanation(answer.reply);
+    const explanation = new Explanation(answer.reply, this.terms.prefix);
     return explanation.status === "queued" ? this.#listen(answer.sentAt) : this.#decide(answer);
   }
 
   async #decide({ reply, sentAt }: Answer, status?: string): Promise<Grant> {
-    const { token } = new Explanation(reply);
-    if (token === null) throw new Denied(new Explanation(reply, status));
-    return this.#confirm(token, sentAt);
+    const explanation = new Explanation(reply, this.terms.prefix, status);
+    if (explanation.token === null) throw new Denied(explanation);
+    return this.#confirm(explanation.token, sentAt);
   }
 
   async #confirm(token: number, sentAt: number, always = false): Promise<Grant> {

@@ -121,5 +121,5 @@ function latin1Of(name: Name): string {
 /** The names of the messages about these keys of this owner. */
 export function namesOf(terms: Terms, owner: Name): string[] {
   const ofOwner = latin1Of(owner);
-  return terms.keys.map((key) => nameOf(latin1Of(key), ofOwner));
+  return terms.keysOnServer.map((key) => nameOf(latin1Of(key), ofOwner));
 }

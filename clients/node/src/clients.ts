@@ -6,6 +6,7 @@ import { IoredisConnection } from "./ioredis";
 import { IoredisClusterClient } from "./ioredis_cluster";
 import { NodeRedisConnection, NodeRedisSentinelConnection } from "./node_redis";
 import { NodeRedisClusterClient } from "./node_redis_cluster";
+import type { Name } from "./terms";
 
 /* eslint-disable @typescript-eslint/no-explicit-any -- the listeners of any event */
 interface Emitter {
@@ -18,10 +19,14 @@ interface TimeLimits {
   readonly socketTimeout?: number;
 }
 
+interface Prefix {
+  readonly keyPrefix?: Name | undefined;
+}
+
 /** A `Redis` of ioredis. */
 export interface IoredisClient extends Emitter {
   readonly status: string;
-  readonly options: TimeLimits & { readonly host?: string; readonly port?: number };
+  readonly options: TimeLimits & Prefix & { readonly host?: string; readonly port?: number };
   call(command: string, ...words: (string | Buffer)[]): Promise<unknown>;
   connect(): Promise<void>;
   disconnect(): void;
@@ -34,7 +39,7 @@ export interface IoredisClient extends Emitter {
 /** A `Cluster` of ioredis. */
 export interface IoredisCluster extends Emitter {
   readonly status: string;
-  readonly options: { readonly redisOptions?: TimeLimits | undefined };
+  readonly options: Prefix & { readonly redisOptions?: TimeLimits | undefined };
   readonly slots: readonly (readonly string[])[];
   call(command: string, ...words: (string | Buffer)[]): Promise<unknown>;
   nodes(role: "all" | "master"): IoredisClient[];
@@ -44,7 +49,12 @@ export interface IoredisCluster extends Emitter {
 
 type Hear = (message: string, channel: string) => void;
 
-interface NodeRedis extends Emitter {
+/** Version 5 ignores the option. */
+interface NodeRedisPrefix {
+  readonly _keyPrefix?: Name | undefined;
+}
+
+interface NodeRedis extends Emitter, NodeRedisPrefix {
   readonly isOpen: boolean;
   destroy(): unknown;
   subscribe(channel: string, listener: Hear): Promise<unknown>;
@@ -81,7 +91,7 @@ interface NodeRedisNode {
 }
 
 /** What `createCluster()` of node-redis returns. */
-export interface NodeRedisCluster extends Emitter {
+export interface NodeRedisCluster extends Emitter, NodeRedisPrefix {
   readonly isOpen: boolean;
   readonly masters: readonly NodeRedisNode[];
   readonly slots: readonly { readonly master: NodeRedisNode }[];
@@ -106,6 +116,11 @@ export type RedisClient =
   | NodeRedisClient
   | NodeRedisCluster
   | NodeRedisSentinel;
+
+/** What the client puts before the keys of the commands that it knows. It does not know ours. */
+export function prefixOf(client: RedisClient): Name {
+  return ("call" in client ? client.options.keyPrefix : client._keyPrefix) ?? "";
+}
 
 export function connectionsOf(client: RedisClient): Connections {
   const has = (name: string): boolean =>

@@ -71,7 +71,7 @@ async function during<T>(hold: Hold, work: Work<T>): Promise<T> {
 async function take(ports: Ports, keys: Keys, options: LockOptions): Promise<Hold> {
   const { owner = makeOwner(), wait = Infinity, signal } = options;
   signal?.throwIfAborted();
-  const terms = new Terms(isName(keys) ? [keys] : keys, options);
+  const terms = new Terms(isName(keys) ? [keys] : keys, options, ports.prefix);
   const port = ports.at(terms.firstKey);
   const isNamed = options.owner !== undefined;
   const acquisition = new Acquisition(port, terms, owner, wait, signal, isNamed);

@@ -2,7 +2,7 @@
 // one hash slot.
 
 import { Channel } from "./channel";
-import { connectionsOf, type RedisClient } from "./clients";
+import { connectionsOf, prefixOf, type RedisClient } from "./clients";
 import { now } from "./clock";
 import type { Connection, Connections } from "./connection";
 import type { Command, Name } from "./terms";
@@ -34,7 +34,7 @@ export class Ports {
   readonly #connectionOf: Connections;
   readonly #ports = new Map<Connection, Port>();
 
-  private constructor(client: RedisClient) {
+  private constructor(private readonly client: RedisClient) {
     this.#connectionOf = connectionsOf(client);
   }
 
@@ -44,7 +44,12 @@ export class Ports {
     return ports;
   }
 
-  /** The port for requests whose first key this is. */
+  /** What the client puts before keys. */
+  get prefix(): Name {
+    return prefixOf(this.client);
+  }
+
+  /** The port for requests whose first key this is, with the prefix. */
   at(key: Name): Port {
     const connection = this.#connectionOf(key);
     let port = this.#ports.get(connection);

@@ -1,5 +1,7 @@
 // Parses what the server sends: the map of EXPLAIN, and messages on a NOTIFY channel.
 
+import { bytesOf, type Name } from "./terms";
+
 function textOf(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   return Buffer.isBuffer(value) ? value.toString() : (value as string);
@@ -66,8 +68,8 @@ export class Explanation {
   /** With several keys: the first that could not be obtained. */
   readonly key: string | null;
 
-  /** Reads the reply to LOCK or MLOCK with EXPLAIN. */
-  constructor(reply: unknown, status?: string) {
+  /** Reads the reply to LOCK or MLOCK with EXPLAIN, to a client that puts a prefix before keys. */
+  constructor(reply: unknown, prefix: Name, status?: string) {
     const fields = fieldsOf(reply);
     this.status = status ?? textOf(fields.get("status")) ?? "";
     this.reason = textOf(fields.get("reason"));
@@ -77,7 +79,7 @@ export class Explanation {
     this.waiters = Number(fields.get("waiters"));
     this.eta = numberOf(fields.get("eta_ms"));
     this.holders = (fields.get("holders") as unknown[]).map(holderOf);
-    this.key = textOf(fields.get("key"));
+    this.key = textOf(fields.get("key"))?.slice(bytesOf(prefix).toString().length) ?? null;
   }
 
   /** One line for people. */

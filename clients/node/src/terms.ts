@@ -43,6 +43,12 @@ export function bytesOf(name: Name): Buffer {
   return typeof sent === "string" ? Buffer.from(sent) : sent;
 }
 
+function withPrefix(prefix: Name, key: Name): string | Buffer {
+  return typeof prefix === "string" && typeof key === "string"
+    ? prefix + key
+    : Buffer.concat([bytesOf(prefix), bytesOf(key)]);
+}
+
 function milliseconds(time: number): string {
   return String(Math.max(1, Math.ceil(time)));
 }
@@ -50,12 +56,16 @@ function milliseconds(time: number): string {
 export class Terms {
   readonly lease: number;
   readonly hasMaxWaiters: boolean;
+  /** The keys with the prefix of the client, as the server knows them. */
+  readonly keysOnServer: readonly (string | Buffer)[];
   readonly #options: readonly (string | Buffer)[];
 
   constructor(
     readonly keys: readonly Name[],
     options: LockOptions,
+    readonly prefix: Name,
   ) {
+    this.keysOnServer = keys.map((key) => withPrefix(prefix, key));
     this.lease = options.lease ?? LEASE_MS;
     this.hasMaxWaiters = options.maxWaiters !== undefined;
     if (keys.length === 0) throw new RangeError("a lock needs at least one key");
@@ -69,8 +79,8 @@ export class Terms {
   }
 
   /** All keys must have its hash slot, if there are several partitions. */
-  get firstKey(): Name {
-    return this.keys[0]!;
+  get firstKey(): string | Buffer {
+    return this.keysOnServer[0]!;
   }
 
   /** The keys as a text for people. */
@@ -104,24 +114,19 @@ export class Terms {
 
   /** POSITION in the queue of the first key; the reply is null without a place. */
   position(owner: Name): Command {
-    return ["POSITION", word(this.firstKey), word(owner)];
+    return ["POSITION", this.firstKey, word(owner)];
   }
 
   /** TRANSFER; the reply is the new token, or null. */
   transfer(owner: Name, token: number, newOwner: Name, lease: number): Command {
-    const [key, ...others] = this.keys;
-    if (key === undefined || others.length > 0) {
-      throw new RangeError("only a lock of one key can be transferred");
-    }
+    if (this.keys.length > 1) throw new RangeError("only a lock of one key can be transferred");
     const words = ["PX", milliseconds(lease), "TOKEN", String(token)];
-    return ["TRANSFER", word(key), word(owner), word(newOwner), ...words];
+    return ["TRANSFER", this.firstKey, word(owner), word(newOwner), ...words];
   }
 
   #aboutKeys(command: string): Command {
-    const words = this.keys.map(word);
-    return words.length === 1
-      ? [command, ...words]
-      : [`M${command}`, String(words.length), ...words];
+    const keys = this.keysOnServer;
+    return keys.length === 1 ? [command, ...keys] : [`M${command}`, String(keys.length), ...keys];
   }
 }
 

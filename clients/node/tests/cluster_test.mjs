@@ -345,6 +345,46 @@ test("a client of ioredis that may not log in", async () => {
   client.disconnect();
 });
 
+const nodesOfIoredis = () => ports.map((port) => ({ host: "127.0.0.1", port }));
+const PREFIXED = {
+  ioredis: (keyPrefix) => new Cluster(nodesOfIoredis(), { keyPrefix }),
+  "ioredis, for the nodes": (keyPrefix) =>
+    new Cluster(nodesOfIoredis(), { redisOptions: { keyPrefix } }),
+  ...Number(process.versions.node.split(".")[0]) >= 20 && {
+    "node-redis 6": async (keyPrefix) => {
+      const { createCluster: create } = await import("redis-6");
+      const rootNodes = ports.map((port) => ({ socket: { host: "127.0.0.1", port } }));
+      return create({ rootNodes, keyPrefix }).on("error", () => {}).connect();
+    },
+  },
+};
+
+for (const [name, open] of Object.entries(PREFIXED)) {
+  for (const prefix of ["shop:", "{shop}:"]) {
+    test(`a cluster client with the prefix ${prefix}: ${name}`, { timeout: 60_000 }, async () => {
+      const client = await open(prefix);
+      const isOfIoredis = name.startsWith("ioredis");
+      try {
+        const lock = createLock(client);
+        for (const key of keys()) {
+          const onServer = prefix + key;
+          const hold = await lock(key);
+          assert.equal(await ask("CHECK", onServer, hold.token), 1);
+          assert.equal(await client[isOfIoredis ? "setnx" : "setNX"](key, "old"), 0);
+          const waiting = lock(key, { owner: "next" });
+          await until(() => isWaiting(onServer, "next"));
+          assert.equal(await hold.release(), true);
+          assert.equal(await (await waiting).release(), true);
+          await assertNothingLeft(onServer, key);
+        }
+      } finally {
+        if (isOfIoredis) client.disconnect();
+        else client.destroy();
+      }
+    });
+  }
+}
+
 test("a client for one server is told what it needs", async () => {
   const [a, b] = keys();
   const client = new Redis({ port: await tell("leader", partitionOf(a)) });

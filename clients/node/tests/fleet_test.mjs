@@ -69,6 +69,21 @@ test("ioredis", async () => {
   client.disconnect();
 });
 
+test("node-redis 6, with a key prefix", {
+  skip: Number(process.versions.node.split(".")[0]) < 20 && "it needs Node.js 20",
+}, async () => {
+  const { createSentinel: create } = await import("redis-6");
+  const client = create({ name: "main", sentinelRootNodes: sentinels(), keyPrefix: "shop:" });
+  client.on("error", () => {});
+  await client.connect();
+  const hold = await createLock(client)("order:42");
+  assert.equal(await client.setNX("order:42", "old"), 0);
+  const ask = (...words) => client.sendCommand(false, words);
+  assert.equal(Number(await ask("CHECK", "shop:order:42", String(hold.token))), 1);
+  assert.equal(await hold.release(), true);
+  await client.close();
+});
+
 test("node-redis", async () => {
   const client = createSentinel({ name: "main", sentinelRootNodes: sentinels() });
   client.on("error", () => {});
