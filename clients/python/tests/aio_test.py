@@ -230,6 +230,19 @@ class Failures(AsyncCase):
         await (await task).release()
         self.assertEqual(lost, [])
 
+    async def test_the_database_of_the_client_is_that_of_its_locks(self):
+        third = self.client(db=3)
+        hold = await fairlock.aio.lock(third, "k").acquire()
+        async with fairlock.aio.Channel(third) as channel:
+            task = asyncio.create_task(fairlock.aio.lock(third, "k", channel=channel).acquire())
+            while not await third.execute_command("QUEUE", "k"):
+                await asyncio.sleep(0.005)
+            await hold.release()
+            hold = await task
+        self.assertEqual((self.ask("LOCKED", "k"), await third.execute_command("LOCKED", "k")),
+                         (0, 1))
+        self.assertTrue(await hold.release())
+
     async def test_a_forked_child_neither_renews_nor_releases(self):
         hold = await fairlock.aio.lock(self.client(), "k").acquire()
         child = os.fork()

@@ -168,6 +168,19 @@ class Options(support.Case):
         self.assertEqual((failures, len(tokens)), ([], 200))
         self.assertEqual(tokens, sorted(tokens))
 
+    def test_the_database_of_the_client_is_that_of_its_locks(self):
+        third, there = self.client(db=3), self.client(db=3)
+        hold = fairlock.lock(third, "k").acquire()
+        with fairlock.Channel(third) as channel:
+            waiting = self.in_thread(fairlock.lock(third, "k", channel=channel).acquire)
+            support.wait_until(lambda: there.execute_command("QUEUE", "k"))
+            self.assertEqual(self.ask("LOCKED", "k"), 0)
+            hold.release()
+            hold = waiting()
+        self.assertEqual((self.ask("LOCKED", "k"), there.execute_command("LOCKED", "k")), (0, 1))
+        self.assertFalse(there.set("k", "old", nx=True))
+        self.assertTrue(hold.release())
+
 
 class OtherServers(unittest.TestCase):
 

@@ -30,6 +30,13 @@ SECONDS_MAX = 60
 
 class Moving(WithServer):
 
+    def play(self, program, *words):
+        """The lines that a PHP program prints."""
+        return subprocess.run(
+            [PHP, str(FOLDER / program), str(self.server.port), *words], text=True, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            timeout=SECONDS_MAX).stdout.splitlines()
+
     def refused(self, error):
         return self.assertRaisesRegex(redis.ResponseError, error)
 
@@ -65,20 +72,26 @@ class FromRedisson(Moving):
 class FromSymfony(Moving):
 
     def test_neither_gets_the_key_that_the_other_holds(self):
-        played = subprocess.run(
-            [PHP, str(FOLDER / "symfony_beside_lock.php"), str(self.server.port)], text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS_MAX, check=False)
-        self.assertEqual(played.stdout.splitlines(), [
+        self.assertEqual(self.play("symfony_beside_lock.php"), [
             "acquire beside LOCK false", "the release of another ends nothing true",
             "acquire after UNLOCK true", "LOCK beside acquire WRONGTYPE", "LOCK after release true",
         ])
 
+    @staticmethod
+    def store():
+        return "use Symfony" + RECIPE.read_text().split("use Symfony", 1)[1].split("$redis = ")[0]
+
+    def test_the_stores_deny_each_other_a_key_of_a_client_with_a_prefix(self):
+        file = self.server.directory / "store.php"
+        file.write_text(f"<?php\n{self.store()}")
+        self.assertEqual(self.play("symfony_beside_store.php", str(file)),
+                         ["[true,false,false]"] * 2)
 
     def test_the_store_of_the_recipe_has_the_outcomes_of_redis_store(self):
         """It differs in a key's type, and does not promote the lock of a reader."""
         differences = ["type", "promotion of the last reader", "a reader beside the writer",
                        "demotion"]
-        store = "use Symfony" + RECIPE.read_text().split("use Symfony", 1)[1].split("$redis = ")[0]
+        store = self.store()
         program = (FOLDER / "symfony_lock.php").read_text()
         head, body = program.split("\n[, $port", 1)
         head = head[:head.index("use Symfony")]
@@ -97,6 +110,18 @@ class FromSymfony(Moving):
             if not wanted.startswith(tuple(differences)):
                 self.assertEqual(line, wanted)
         self.assertIn("promotion of the last reader false", own)
+
+
+class KeyPrefixes(Moving):
+    """What docs/recipes/moving-from-redis.md says about raw commands."""
+
+    def test_a_raw_command_needs_the_prefix(self):
+        for client in ("predis", "phpredis"):
+            with self.subTest(client):
+                self.assertEqual(self.play("key_prefix.php", client), [
+                    "set true", "LOCK of the same key true",
+                    "LOCK of the key with the prefix false", "after del true",
+                    "set beside LOCK false"])
 
 
 class FromUniqueJobs(Moving):
