@@ -33,8 +33,8 @@ class BeliefTest < Minitest::Test
   end
 
   # A hold without a server, without renewal, and its port.
-  def make_hold(*replies, keys: ["k"], &between)
-    terms = part("Terms").new(keys: keys, lease: 10)
+  def make_hold(*replies, keys: ["k"], prefix: "", &between)
+    terms = part("Terms").new(keys: keys, lease: 10).with_prefix(prefix)
     @port = ScriptedPort.new(replies.map { |one| one.is_a?(Array) ? one : [Fairlock.now, one] },
                              &between)
     @state = part("HoldState").new(terms, "me", part("Grant").new(TOKEN, @granted_at))
@@ -158,6 +158,13 @@ class TransferBeliefTest < BeliefTest
 
   def test_only_a_refusal_makes_the_hold_certain_again
     TRANSFERS.each { |replies, expected| judge(replies, expected, transfer(replies)) }
+  end
+
+  def test_all_its_requests_name_the_key_with_the_prefix_of_the_client
+    make_hold([0, CUT], [0, nil], [0, HEIR], prefix: "app:")
+    assert_equal LATER, @hold.transfer("heir")
+    assert_equal [%w[TRANSFER app:k], %w[TRANSFER app:k], %w[LOCKINFO app:k]],
+                 (@port.asked.map { |command| command.first(2) })
   end
 
   def test_a_renewal_confirms_nothing

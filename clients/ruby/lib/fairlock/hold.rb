@@ -212,7 +212,7 @@ module Fairlock
 
     # What an earlier request has given the new owner: while the lease lasts, nothing else can have.
     def token_of_heir(new_owner)
-      holders = Replies.map(@port.ask(["LOCKINFO", keys.first]).reply)["holders"]
+      holders = Replies.map(@port.ask(@state.terms.lock_info).reply)["holders"]
       token = holders.map { |holder| Holder.parse(holder) }
                      .find { |holder| holder.owner.b == new_owner.to_s.b }&.token
       token if token && token > @state.token && @state.lost.nil?

@@ -90,6 +90,9 @@ module Fairlock
       ["TRANSFER", first_key, owner, new_owner, *lease_words(lease), "TOKEN", token]
     end
 
+    # LOCKINFO; the reply names the holders.
+    def lock_info = ["LOCKINFO", first_key]
+
     protected
 
     def prefix=(prefix)
