@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <sstream>
+#include <utility>
 
 #include "cli/arguments/nearest_word.h"
 #include "cli/commands/all_commands.h"
@@ -117,9 +118,13 @@ std::vector<OptionModel> OptionsOf(const CLI::App& app) {
   return options;
 }
 
+std::vector<const CLI::App*> SubcommandsOf(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
 std::vector<CommandModel> CommandsOf(const CLI::App& app) {
   std::vector<CommandModel> commands;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* command : SubcommandsOf(app)) {
     commands.push_back({.name = command->get_name(),
                         .summary = command->get_description(),
                         .options = OptionsOf(*command),
@@ -132,7 +137,7 @@ SettingSource FlagSource(const Given& given) {
   std::map<std::string_view, GivenSetting> values;
   for (const SettingRow& row : AllSettings()) {
     if (given.setting_options.at(row.name)->count() == 0) continue;
-    values[row.name] = {given.settings.at(row.name), FlagName(row)};
+    values[row.name] = {ValueOf(given.settings.at(row.name)), FlagName(row)};
   }
   return [values](const SettingRow& row) -> std::optional<GivenSetting> {
     const auto found = values.find(row.name);
@@ -141,25 +146,88 @@ SettingSource FlagSource(const Given& given) {
   };
 }
 
-// Returns the command's name: the first word that is neither a setting nor the value of one. Empty
-// if there is none.
-std::string_view FindCommandWord(std::span<const char* const> arguments) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view word = arguments[i];
-    if (!word.starts_with('-')) return word;
-    const bool takes_next = std::ranges::any_of(AllSettings(), [word](const SettingRow& row) {
-      if (row.is_switch) return false;
-      return word == FlagName(row) || (!row.letter.empty() && word == row.letter);
-    });
-    if (takes_next || word == "--config") ++i;
-  }
-  return {};
-}
+// The words of the command line as CLI11 gets them: each value is marked, so that it is taken
+// literally, whatever it contains.
+struct SplitLine {
+  std::vector<std::string> words;
+  std::string command;  // empty if there is none
+  std::size_t command_at = 0;
+  std::vector<std::string> after_dashes;  // if the command wants them
+};
 
 bool WantsDashes(std::string_view name) {
   return std::ranges::any_of(
       AllCommands(), [&](const CommandRow& row) { return row.name == name && row.wants_dashes; });
 }
+
+class LineSplitter {
+ public:
+  explicit LineSplitter(const CLI::App& app) : app_(app), at_(&app) {}
+
+  SplitLine Split(std::span<const char* const> arguments) {
+    bool is_value = false;
+    bool are_names = false;  // after `--`, no word is an option
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      std::string word = arguments[i];
+      if (std::exchange(is_value, false)) {
+        line_.words.push_back(MarkedValue(word));
+      } else if (are_names || !word.starts_with('-') || word == "-") {
+        AddName(word, i);
+      } else if (word != "--") {
+        is_value = MarkAttachedValue(word);
+        line_.words.push_back(word);
+      } else if (WantsDashes(line_.command)) {
+        line_.after_dashes.assign(arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                  arguments.end());
+        break;
+      } else {
+        are_names = true;
+      }
+    }
+    return line_;
+  }
+
+ private:
+  // Adds the name of a command, or a positional argument.
+  void AddName(const std::string& word, std::size_t index) {
+    const std::vector<const CLI::App*> commands = SubcommandsOf(*at_);
+    if (at_ == &app_ && line_.command.empty()) {
+      line_.command = word;
+      line_.command_at = index;
+    }
+    const auto found = std::ranges::find(commands, word, &CLI::App::get_name);
+    if (found != commands.end()) at_ = *found;
+    line_.words.push_back(commands.empty() ? MarkedValue(word) : word);
+  }
+
+  bool TakesValue(const std::string& name) const {
+    const CLI::Option* option = at_->get_option_no_throw(name);
+    if (option == nullptr) option = app_.get_option_no_throw(name);
+    return option != nullptr && option->get_expected_max() > 0;
+  }
+
+  // Marks the value in "--owner=o", "-oo" or "-no". True: the next word is the value.
+  bool MarkAttachedValue(std::string& word) const {
+    if (word.starts_with("--")) {
+      const std::size_t equals = word.find('=');
+      if (!TakesValue(word.substr(0, equals))) return false;
+      if (equals == std::string::npos) return true;
+      word = word.substr(0, equals + 1) + MarkedValue(word.substr(equals + 1));
+      return false;
+    }
+    for (std::size_t i = 1; i < word.size(); ++i) {
+      if (!TakesValue({'-', word[i]})) continue;
+      if (i + 1 == word.size()) return true;
+      word = word.substr(0, i + 1) + MarkedValue(word.substr(i + 1));
+      return false;
+    }
+    return false;
+  }
+
+  const CLI::App& app_;
+  const CLI::App* at_;  // the command that the words belong to
+  SplitLine line_;
+};
 
 // Returns an error, or an empty string if the command exists.
 std::string ExplainUnknownCommand(std::string_view word) {
@@ -201,20 +269,20 @@ std::vector<std::string> KnownNames(const CLI::App& app, bool are_options) {
 // Explains the first unknown word; empty if there is none.
 std::string ExplainUnknownWord(const CLI::App& app) {
   const std::vector<std::string> words = app.remaining(true);
-  const auto word = std::ranges::find_if(words, [](const auto& text) { return text != "--"; });
-  if (word == words.end()) return "";
+  if (words.empty()) return "";
+  const std::string word = ValueOf(words.front());
   const std::string command = CurrentCommand(app);
-  const bool is_option = word->starts_with('-');
+  const bool is_option = words.front().starts_with('-');  // a value is marked
   const std::vector<std::string> names = KnownNames(app, is_option);
-  std::string text = Quoted(*word);
+  std::string text = Quoted(word);
   if (is_option) {
     // Any two single letters are near each other, so there is nothing to suggest.
-    const bool is_long = word->starts_with("--");
-    const std::string name = is_long ? word->substr(0, word->find('=')) : std::string();
+    const bool is_long = word.starts_with("--");
+    const std::string name = is_long ? word.substr(0, word.find('=')) : std::string();
     text += " is not an option; " + Suggestion(Nearest(name, names)) +
             "a name that begins with a dash must follow `--`";
   } else if (!names.empty()) {
-    return text + " is not a command of `" + command + "`; " + Suggestion(Nearest(*word, names)) +
+    return text + " is not a command of `" + command + "`; " + Suggestion(Nearest(word, names)) +
            "`" + command + " --help` lists its commands";
   } else {
     text += " is an unexpected argument for `" + command + "`";
@@ -231,36 +299,30 @@ Failure Explain(const CLI::App& app, const CLI::ParseError& error) {
                              " --help` lists its arguments"};
 }
 
-// Rewrites `help limit set` to `limit set --help`.
-std::vector<const char*> RewriteHelp(std::span<const char* const> arguments) {
+// Reads `help limit set` as `limit set --help`.
+SplitLine Split(const CLI::App& app, std::span<const char* const> arguments) {
+  SplitLine line = LineSplitter(app).Split(arguments);
+  const bool has_flag = std::ranges::find(line.words, "--help") != line.words.end();
+  if (line.command != kHelpCommand || has_flag) return line;
   std::vector<const char*> words(arguments.begin(), arguments.end());
-  const std::string_view word = FindCommandWord(words);
-  const bool has_flag = std::ranges::find(words, std::string_view("--help")) != words.end();
-  if (word != kHelpCommand || has_flag) return words;
-  std::erase_if(words, [&](const char* candidate) { return candidate == word.data(); });
+  words.erase(words.begin() + static_cast<std::ptrdiff_t>(line.command_at));
   words.push_back("--help");
-  return words;
+  return LineSplitter(app).Split(words);
 }
 
 }  // namespace
 
-Result<CommandLine> ReadCommandLine(std::span<const char* const> given_words) {
-  CommandLine line;
-  const std::vector<const char*> words = RewriteHelp(given_words);
-  std::span<const char* const> arguments = words;
-  const std::string_view word = FindCommandWord(arguments);
-  const std::string unknown = ExplainUnknownCommand(word);
-  if (!unknown.empty()) return Failure{kExitWrongUse, unknown};
-  if (WantsDashes(word)) {
-    const auto dashes = std::ranges::find(arguments, std::string_view("--"));
-    if (dashes != arguments.end()) line.after_dashes.assign(dashes + 1, arguments.end());
-    arguments = arguments.first(static_cast<std::size_t>(dashes - arguments.begin()));
-  }
+Result<CommandLine> ReadCommandLine(std::span<const char* const> arguments) {
   CLI::App app("", "fairlockctl");
   Given given;
   Describe(app, given);
+  const SplitLine split = Split(app, arguments);
+  const std::string unknown = ExplainUnknownCommand(split.command);
+  if (!unknown.empty()) return Failure{kExitWrongUse, unknown};
+  CommandLine line;
+  line.after_dashes = split.after_dashes;
   // CLI11 takes the words in reverse order.
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  std::vector<std::string> reversed(split.words.rbegin(), split.words.rend());
   try {
     app.parse(reversed);
   } catch (const CLI::Success& wish) {
@@ -275,13 +337,13 @@ Result<CommandLine> ReadCommandLine(std::span<const char* const> given_words) {
         code == CLI::ExitCodes::RequiredError || code == CLI::ExitCodes::ExtrasError;
     const std::string not_understood = may_be_word ? ExplainUnknownWord(app) : "";
     if (!not_understood.empty()) return Failure{kExitWrongUse, not_understood};
-    if (word.empty())
+    if (split.command.empty())
       return Failure{kExitWrongUse, "COMMAND is required; `fairlockctl --help` lists the commands"};
     return Explain(app, error);
   }
   line.action = given.action;
   line.flags = FlagSource(given);
-  if (given.settings_path_option->count() > 0) line.settings_path = given.settings_path;
+  if (given.settings_path_option->count() > 0) line.settings_path = ValueOf(given.settings_path);
   line.model = {.options = OptionsOf(app), .commands = CommandsOf(app)};
   return line;
 }

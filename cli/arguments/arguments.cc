@@ -34,16 +34,17 @@ std::string WrongDuration(const std::string& value, std::string_view allowed) {
 using ExplainValue = std::string (*)(const std::string& value, std::string_view allowed);
 
 // An option whose value `read` parses; nullopt means invalid. The last occurrence wins.
-template <typename Value, typename Read>
-CLI::Option* AddRead(CLI::App& app, const std::string& names, std::optional<Value>& target,
-                     std::string allowed, const std::string& help, Read read,
-                     ExplainValue explain = WrongValue) {
+template <typename Target, typename Read>
+CLI::Option* AddRead(CLI::App& app, const std::string& names, Target& target, std::string allowed,
+                     const std::string& help, Read read, ExplainValue explain = WrongValue) {
   const CLI::callback_t take = [&target, read](const CLI::results_t& words) {
-    target = read(words.back());
-    return target.has_value();
+    const auto value = read(ValueOf(words.back()));
+    if (value) target = *value;
+    return value.has_value();
   };
   const auto check = [read, explain, allowed = std::move(allowed)](const std::string& word) {
-    return read(word).has_value() ? std::string() : explain(word, allowed);
+    const std::string value = ValueOf(word);
+    return read(value).has_value() ? std::string() : explain(value, allowed);
   };
   return app.add_option(names, take, help)
       ->check(CLI::Validator(check, ""))
@@ -51,15 +52,28 @@ CLI::Option* AddRead(CLI::App& app, const std::string& names, std::optional<Valu
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
+// An option with any number of values.
+CLI::Option* AddTexts(CLI::App& app, const std::string& names, std::vector<std::string>& target,
+                      const std::string& help) {
+  const CLI::callback_t take = [&target](const CLI::results_t& words) {
+    target.clear();
+    std::ranges::transform(words, std::back_inserter(target), ValueOf);
+    return true;
+  };
+  return app.add_option(names, take, help)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 CLI::Option* AddChoice(CLI::App& app, const std::string& names, std::string& target,
                        const std::vector<std::string>& words, const std::string& help) {
   std::string list;
   for (const std::string& word : words) list += (list.empty() ? "" : "|") + word;
-  const auto check = [words, list](const std::string& word) {
+  const auto read = [words](const std::string& word) {
     const bool is_known = std::ranges::find(words, word) != words.end();
-    return is_known ? std::string() : WrongValue(word, "one of " + list);
+    return is_known ? std::optional(word) : std::nullopt;
   };
-  return app.add_option(names, target, help)->check(CLI::Validator(check, ""))->type_name(list);
+  return AddRead(app, names, target, "one of " + list, help, read)
+      ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
+      ->type_name(list);
 }
 
 std::optional<std::string> ReadText(const std::string& word) { return word; }
@@ -87,8 +101,14 @@ std::string Describe(Arguments::Bounds bounds) {
 
 }  // namespace
 
+std::string MarkedValue(std::string_view text) { return '\0' + std::string(text); }
+
+std::string ValueOf(const std::string& word) {
+  return word.starts_with('\0') ? word.substr(1) : word;
+}
+
 void Arguments::Required(const std::string& name, std::string& target, const std::string& help) {
-  app_.add_option(name, target, help)->required()->type_name("");
+  AddRead(app_, name, target, "a text", help, ReadText)->required()->type_name("");
 }
 
 void Arguments::Optional(const std::string& name, std::optional<std::string>& target,
@@ -98,17 +118,16 @@ void Arguments::Optional(const std::string& name, std::optional<std::string>& ta
 
 void Arguments::Words(const std::string& name, std::vector<std::string>& target,
                       const std::string& help) {
-  app_.add_option(name, target, help)->type_name("");
+  AddTexts(app_, name, target, help)
+      ->expected(1, CLI::detail::expected_max_vector_size)
+      ->allow_extra_args()
+      ->type_name("");
 }
 
 void Arguments::Texts(const std::string& names, std::vector<std::string>& target,
                       const std::string& help) {
   // Each occurrence takes exactly one word.
-  app_.add_option(names, target, help)
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("TEXT");
+  AddTexts(app_, names, target, help)->expected(1)->type_name("TEXT");
 }
 
 void Arguments::Flag(const std::string& names, bool& target, const std::string& help) {
@@ -139,10 +158,10 @@ void Arguments::Number(const std::string& names, std::optional<std::int64_t>& ta
 
 void Arguments::RequiredNumber(const std::string& name, std::int64_t& target, Bounds bounds,
                                const std::string& help) {
-  const auto check = [bounds](const std::string& word) {
-    return ReadNumber(word, bounds) ? std::string() : WrongValue(word, Describe(bounds));
-  };
-  app_.add_option(name, target, help)->required()->check(CLI::Validator(check, ""))->type_name("");
+  AddRead(app_, name, target, Describe(bounds), help,
+          [bounds](const std::string& word) { return ReadNumber(word, bounds); })
+      ->required()
+      ->type_name("");
 }
 
 void Arguments::Duration(const std::string& names, std::optional<DurationMs>& target,

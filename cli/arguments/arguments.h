@@ -15,6 +15,13 @@ class App;
 
 namespace fairlock::cli {
 
+// CLI11 takes some values for more than text: "[a,b]" for two values, "{}" for none, "++" and the
+// name of a command for the end of the values. So ReadCommandLine() puts a zero byte, which no
+// argument of a process can contain, before each value, and each value is read with ValueOf().
+std::string MarkedValue(std::string_view text);
+// The text as it was given; also accepts a word without a mark.
+std::string ValueOf(const std::string& word);
+
 // Option names are written as on the command line, separated by commas: "--wait,-w". A target is
 // filled when the command line is parsed and must live until then; it is unchanged if the argument
 // is not given.

@@ -27,9 +27,9 @@ class Fairlockctl:
             self.environment["FAIRLOCK_PORT"] = str(server.port)
         self.environment.update(variables)
 
-    def run(self, *words, typed=None):
+    def run(self, *words, typed=None, program=PROGRAM):
         """Runs it until it ends, without a terminal."""
-        return subprocess.run([PROGRAM, *words], input=typed, capture_output=True, text=True,
+        return subprocess.run([program, *words], input=typed, capture_output=True, text=True,
                               errors="surrogateescape", timeout=self.PATIENCE_SECONDS,
                               env=self.environment, check=False,
                               stdin=subprocess.DEVNULL if typed is None else None)

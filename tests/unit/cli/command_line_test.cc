@@ -147,6 +147,36 @@ TEST(CommandLine, KeyThatBeginsWithADashStandsBehindTwo) {
   EXPECT_FALSE(Read({"show", "-k"}));
 }
 
+// tests/integration/ctl_literal_test.py does the same for the arguments of all commands.
+TEST(CommandLine, EverySettingIsTakenLiterally) {
+  for (const SettingRow& row : AllSettings()) {
+    if (row.is_switch) continue;
+    const std::string name = FlagName(row);
+    for (const std::string text : {"", "[a,b]", "[]", "{}", "%%", "++", "--", "-p", "--help", "=",
+                                   "a=b", "'a'", "status", "\xff"}) {
+      const std::string joined = name + "=" + text;
+      for (const Result<CommandLine>& line :
+           {Read({name.c_str(), text.c_str(), "ping"}), Read({joined.c_str(), "ping"}),
+            Read({"ping", name.c_str(), text.c_str()})}) {
+        ASSERT_TRUE(line) << joined << ": " << line.failure().text;
+        EXPECT_EQ(line->flags(row)->value, text) << joined;
+      }
+    }
+  }
+}
+
+TEST(CommandLine, WordsAfterTwoDashesAreNeverOptions) {
+  EXPECT_THAT(WrongIn({"show", "k", "--", "-d5"}), HasSubstr("'-d5' is an unexpected argument"));
+  EXPECT_EQ(SettingsIn({"lock", "k", "--", "-d5"}).database, std::nullopt);
+  EXPECT_EQ(SettingsIn({"lock", "--", "k", "--db", "5"}).database, std::nullopt);
+}
+
+TEST(CommandLine, TwoDashesAsAValueDoNotEndTheOptions) {
+  EXPECT_THAT(Read({"run", "-o", "--", "k", "--", "true", "--"})->after_dashes,
+              ElementsAre("true", "--"));
+  EXPECT_EQ(SettingsIn({"lock", "k", "-o", "--", "-d", "5"}).database, 5);
+}
+
 TEST(CommandLine, ModelTellsCommandsOptionsAndChoices) {
   const Result<CommandLine> line = Read({"status"});
   ASSERT_TRUE(line);
