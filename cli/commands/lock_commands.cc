@@ -82,13 +82,27 @@ std::string ExplainDenial(const HoldNames& names, const protocol::Reply& reply,
   return text + "; `fairlockctl why` says more";
 }
 
+// Two processes that use the same owner get the same token, so `lock` says that the owner had it.
+std::string ExplainHeldBefore(const HoldNames& names, bool was_repeated, const Context& context) {
+  return context.errors.Quoted(names.owner) + " already held " +
+         NameKeys(names.keys, context.errors) +
+         (was_repeated ? ", perhaps since the request on a connection that was lost" : "") +
+         ": another process with the same owner may be using it; --new refuses this";
+}
+
+struct LockReply {
+  protocol::Reply reply;
+  bool was_repeated = false;  // after a lost connection, which may have obtained the hold
+};
+
 // Retries when the connection is lost (as when the server restarts) and while the server is
 // starting: the server keeps the place in the queue for a while, and the same owner gets the token
 // that it was granted meanwhile. With several servers, it retries for a while even without --wait,
 // because another one may take over. Does not retry if the server was never reached.
-Result<protocol::Reply> RequestWithRetries(LockOptions options, const HoldNames& names,
-                                           Context& context) {
+Result<LockReply> RequestWithRetries(LockOptions options, const HoldNames& names,
+                                     Context& context) {
   Client& client = context.client;
+  bool was_repeated = false;
   const TimeMs wait_until = NowMs() + options.words.wait_ms.value_or(0);
   const TimeMs retry_until = client.has_choice()
                                  ? std::max(wait_until, NowMs() + context.settings.timeout_ms)
@@ -99,8 +113,8 @@ Result<protocol::Reply> RequestWithRetries(LockOptions options, const HoldNames&
     const std::vector<std::string_view> views(words.begin(), words.end());
     Result<protocol::Reply> reply =
         client.AskRaw(views, PatienceFor(options.words.wait_ms, context));
-    if (reply && !reply->IsError()) return reply;
-    const Result<protocol::Reply> failure =
+    if (reply && !reply->IsError()) return LockReply{*std::move(reply), was_repeated};
+    const Failure failure =
         reply ? ServerFailure(reply->text, client.ServerName()) : reply.failure();
     if (reply && !IsTransient(reply->text)) return failure;
     if (client.has_connected() && (!reply || give_up_at == 0)) {
@@ -115,6 +129,7 @@ Result<protocol::Reply> RequestWithRetries(LockOptions options, const HoldNames&
     // The lost connection may have obtained the hold that this owner now has, so the repeated
     // request must not insist on a new one.
     options.is_new = false;
+    was_repeated = true;
     client.Reconnect();
   }
 }
@@ -125,15 +140,19 @@ Result<int> Lock(const LockOptions& options, Context& context) {
   }
   const Result<HoldNames> names = NamesOf(options.given);
   if (!names) return names.failure();
-  const Result<protocol::Reply> reply = RequestWithRetries(options, *names, context);
-  if (!reply) return reply.failure();
-  const auto token = IntegerField(*reply, "token");
+  const Result<LockReply> answer = RequestWithRetries(options, *names, context);
+  if (!answer) return answer.failure();
+  const protocol::Reply& reply = answer->reply;
+  const auto token = IntegerField(reply, "token");
   if (options.is_json) {
-    context.PrintJson(json::ObjectOf(*reply));
+    context.PrintJson(json::ObjectOf(reply));
   } else if (token) {
     context.Print(std::to_string(*token) + "\n");
+    if (TextField(reply, "status") == "already") {
+      context.Say(ExplainHeldBefore(*names, answer->was_repeated, context));
+    }
   } else {
-    context.Say(ExplainDenial(*names, *reply, context));
+    context.Say(ExplainDenial(*names, reply, context));
   }
   return token ? kExitDone : kExitNotObtained;
 }

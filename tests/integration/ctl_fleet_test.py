@@ -142,7 +142,7 @@ class OfAFleet(unittest.TestCase):
             ctl = Fairlockctl(FAIRLOCK_HOST=",".join(f"127.0.0.1:{port}" for port in ports))
             self.assertIn(f"127.0.0.1:{leader.port}", ctl.text("status"))
         token = int(self.ctl.text("lock", "k", "o", "--ttl", "10m"))
-        self.assertEqual(int(self.ctl.text("lock", "k", "o", "--ttl", "10m")), token)
+        self.assertEqual(self.ctl.json("lock", "k", "o", "--ttl", "10m")["token"], token)
         self.ctl.text("unlock", "k", "o")
 
     def test_one_command_spans_a_fail_over(self):
@@ -150,7 +150,7 @@ class OfAFleet(unittest.TestCase):
         token = int(self.ctl.text("lock", "k", "o", "--ttl", "10m"))
         leader.kill()
         # Nobody leads yet.
-        self.assertEqual(int(self.ctl.text("lock", "k", "o", "--ttl", "10m")), token)
+        self.assertEqual(self.ctl.json("lock", "k", "o", "--ttl", "10m")["token"], token)
         self.assertIn("held by 1", self.ctl.text("show", "k"))
 
     def test_a_single_standby_says_how_to_find_the_leader(self):

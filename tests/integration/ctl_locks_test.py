@@ -2,6 +2,8 @@
 
 import json
 import os
+import pathlib
+import re
 import subprocess
 import time
 import unittest
@@ -43,6 +45,29 @@ class Locking(WithServer):
         again = self.ctl.run("unlock", "k", "me")
         self.assertEqual((again.returncode, again.stdout), (NO, ""))
         self.assertEqual(again.stderr, "fairlockctl: 'me' does not hold 'k'\n")
+
+    def test_an_owner_that_already_held_it_is_told(self):
+        for keys in (["k"], ["a", "b"]):
+            first = self.ctl.run("lock", *keys, "me")
+            self.assertEqual((first.returncode, first.stderr), (DONE, ""))
+            again = self.ctl.run("lock", *keys, "me")
+            self.assertEqual((again.returncode, again.stdout), (DONE, first.stdout))
+            names = " and ".join(f"'{key}'" for key in keys)
+            self.assertIn(f"'me' already held {names}: another process", again.stderr)
+            self.assertEqual(self.ctl.json("lock", *keys, "me")["status"], "already")
+            self.assertEqual(self.ctl.run("lock", *keys, "me", "--new").returncode, NOT_OBTAINED)
+
+    def test_the_owner_in_the_docs_is_unique(self):
+        page = (pathlib.Path(__file__).parents[2] / "docs" / "FAIRLOCKCTL.md").read_text()
+        block = next(text for text in re.findall("^```sh\n(.*?)^```$", page, re.M | re.S)
+                     if "lock nightly" in text and "--wait" in text)
+        # Two containers with one host name, in which the shell is process 1.
+        script = ("hostname() { echo worker; }\nfairlockctl() { command $FAIRLOCKCTL \"$@\"; }\n" +
+                  block.replace("$$", "1").replace("--wait 5m", "--wait 0") + "echo $token\n")
+        environment = {**self.ctl.environment, "FAIRLOCKCTL": str(PROGRAM)}
+        codes = [subprocess.run(["sh", "-c", script], env=environment, capture_output=True,
+                                timeout=60, check=False).returncode for _ in range(2)]
+        self.assertEqual(codes, [DONE, NOT_OBTAINED])
 
     def test_a_denial_says_who_holds(self):
         self.ctl.text("lock", "k", "first")
