@@ -8,6 +8,7 @@
 #include <random>
 
 #include "cli/commands/all_commands.h"
+#include "cli/output/duration.h"
 #include "cli/run/runner.h"
 
 namespace fairlock::cli {
@@ -16,6 +17,7 @@ namespace {
 
 constexpr DurationMs kDefaultTtlMs = 30'000;
 constexpr DurationMs kDefaultKillAfterMs = 10'000;
+constexpr DurationMs kKillMarginMaxMs = 100;
 constexpr DurationMs kDefaultReportEveryMs = 60'000;
 
 struct RunArguments {
@@ -40,6 +42,24 @@ std::string MakeOwner() {
   return owner;
 }
 
+// How long the hold lasts without a server that renews it: `ttl_ms`, the lease, or the grace of a
+// session. None: it then ends with the connection.
+std::optional<DurationMs> LastsMs(const RunArguments& given, std::optional<DurationMs> ttl_ms) {
+  const DurationMs grace_ms = given.grace_ms.value_or(0);
+  return grace_ms > 0 ? std::min(grace_ms, ttl_ms.value_or(kForever)) : ttl_ms;
+}
+
+// The command must have ended before the hold does, and the server may be away for a while.
+std::string FindShortLease(const RunArguments& given) {
+  const auto lasts_ms = LastsMs(given, given.run.words.ttl_ms);
+  if (!given.kill_after_ms || !lasts_ms || *given.kill_after_ms <= *lasts_ms / 2) return "";
+  const bool is_grace = lasts_ms != given.run.words.ttl_ms;
+  return std::string("--kill-after must be at most half of ") + (is_grace ? "--grace" : "--ttl") +
+         ", because the command must have ended before the " + (is_grace ? "session" : "lease") +
+         " does, even if the server cannot be reached; got " + ShowDuration(*given.kill_after_ms) +
+         " and " + ShowDuration(*lasts_ms);
+}
+
 std::string FindMistake(const RunArguments& given, const Context& context) {
   if (context.after_dashes.empty()) {
     return "COMMAND is required: give it after `--`, as in `fairlockctl run KEY -- COMMAND ARGS`";
@@ -54,7 +74,7 @@ std::string FindMistake(const RunArguments& given, const Context& context) {
   if (given.run.words.is_shared && given.run.words.limit) {
     return "--shared and --limit cannot be given together";
   }
-  return "";
+  return FindShortLease(given);
 }
 
 RunOptions Complete(const RunArguments& given, const Context& context) {
@@ -65,9 +85,13 @@ RunOptions Complete(const RunArguments& given, const Context& context) {
   run.owner = given.owner ? *given.owner : MakeOwner();
   if (given.is_nonblocking) run.words.wait_ms = 0;
   if (!run.words.wait_ms) run.words.wait_ms = kForever;
-  if (!run.words.ttl_ms && !run.is_session) run.words.ttl_ms = kDefaultTtlMs;
+  if (!run.words.ttl_ms && !run.is_session) {
+    run.words.ttl_ms = std::max(kDefaultTtlMs, 2 * given.kill_after_ms.value_or(0));
+  }
   run.grace_ms = given.grace_ms.value_or(0);
-  run.kill_after_ms = given.kill_after_ms.value_or(kDefaultKillAfterMs);
+  const DurationMs lasts_ms = LastsMs(given, run.words.ttl_ms).value_or(kForever);
+  run.kill_after_ms = given.kill_after_ms.value_or(std::min(kDefaultKillAfterMs, lasts_ms / 3));
+  run.kill_margin_ms = std::min(kKillMarginMaxMs, lasts_ms / 10);
   run.report_every_ms = given.report_every_ms.value_or(kDefaultReportEveryMs);
   run.conflict_exit_code = static_cast<int>(given.conflict_exit_code.value_or(kExitNotObtained));
   return run;
@@ -95,7 +119,8 @@ Action DescribeRun(Arguments& arguments) {
   arguments.Duration("--grace", given->grace_ms,
                      "With --session: how long the lock outlives the connection");
   arguments.Duration("--kill-after", given->kill_after_ms,
-                     "When the lock is lost: time from SIGTERM to SIGKILL (10s)");
+                     "When the lock is lost, or soon will be: time from SIGTERM to SIGKILL "
+                     "(10s, but at most a third of --ttl or --grace)");
   arguments.Duration("--report-every", given->report_every_ms,
                      "When not on a terminal: how often to report the wait (1m); 0: never");
   arguments.Flag(

@@ -47,7 +47,8 @@ void LockSession::BeginRelease(TimeMs now) {
   state_ = State::kReleasing;
   // A connection that waits executes no other request, so the release needs a new one.
   if (is_blocked_in_wait) return was_connected_ ? Reopen(now) : void(state_ = State::kReleased);
-  if (connection_.state() != AsyncConnection::State::kClosed) SendUnlock(now);
+  if (connection_.state() != AsyncConnection::State::kClosed) return SendUnlock(now);
+  reopen_at_ = now;  // the server may be back, and somebody may wait
 }
 
 void LockSession::BeginPartialRelease(TimeMs now) {
@@ -63,6 +64,21 @@ TimeMs LockSession::HeldUntil() const {
   if (!options_.is_session || unreachable_since_ == kForever) return lease_until_;
   const DurationMs grace = std::max(options_.grace_ms, was_refused_ ? kRestartGraceMs : kProbeMs);
   return std::min(lease_until_, unreachable_since_ + grace);
+}
+
+TimeMs LockSession::StopAt() const {
+  const TimeMs until = HeldUntil();
+  if (state_ != State::kHeld || until == kForever) return kForever;
+  const TimeMs early = until - options_.kill_after_ms - options_.kill_margin_ms;
+  // A session without a grace may have ended with its connection, so being early gains nothing.
+  const bool is_early_enough = until == lease_until_ || early > unreachable_since_;
+  return is_early_enough ? early : until;
+}
+
+std::string LockSession::StopReason() const {
+  return connection_.ServerName() +
+         (unreachable_since_ == kForever ? " did not renew the lease" : " could not be reached") +
+         ", and the hold ends soon";
 }
 
 TimeMs LockSession::GiveUpAt() const {
@@ -83,6 +99,7 @@ TimeMs LockSession::AnswerDueAt() const {
 }
 
 TimeMs LockSession::WakeAt() const {
+  if (IsOver()) return kForever;
   return std::min({connection_.WakeAt(), reopen_at_, send_at_, GiveUpAt(), AnswerDueAt()});
 }
 
@@ -342,9 +359,12 @@ void LockSession::HandleConfirmation(const protocol::Reply& reply, const Sent& s
     return SendLock(now);
   }
   state_ = State::kHeld;
-  if (options_.words.ttl_ms) lease_until_ = sent.at + *options_.words.ttl_ms;
-  const DurationMs third = options_.words.ttl_ms.value_or(kForever) / 3;
-  send_at_ = now + std::min(third, kCheckEveryMs);
+  send_at_ = now + kCheckEveryMs;
+  if (!options_.words.ttl_ms) return;
+  lease_until_ = sent.at + *options_.words.ttl_ms;
+  const DurationMs spare_ms =
+      *options_.words.ttl_ms - options_.kill_after_ms - options_.kill_margin_ms;
+  send_at_ = std::min(send_at_, now + spare_ms / 3);
 }
 
 void LockSession::HandleRejoined(const protocol::Reply& reply, TimeMs now) {

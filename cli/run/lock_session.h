@@ -56,8 +56,9 @@ class LockSession {
   std::int64_t token() const { return token_; }
   const std::string& reason() const { return reason_; }
   const Failure& failure() const { return failure_; }
-  bool is_unreachable() const { return unreachable_since_ != kForever; }
-  std::string ServerName() const { return connection_.ServerName(); }
+  // When to tell the command to end, so that the hold outlives it; kForever: not known.
+  TimeMs StopAt() const;
+  std::string StopReason() const;
 
  private:
   enum class Request : std::uint8_t { kLock, kSubscribe, kConfirm, kRejoin, kUnlock };

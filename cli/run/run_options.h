@@ -19,6 +19,7 @@ struct RunOptions {
   bool is_session = false;
   DurationMs grace_ms = 0;
   DurationMs kill_after_ms = 0;
+  DurationMs kill_margin_ms = 0;   // SIGKILL is sent this long before the hold may end
   DurationMs report_every_ms = 0;  // without a terminal: how often to report the wait; 0: never
   int conflict_exit_code = kExitNotObtained;
   bool is_json = false;  // the program's own messages on standard error are JSON

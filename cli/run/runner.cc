@@ -41,6 +41,7 @@ std::string Runner::Keys() const { return NameKeys(options_.keys, context_.error
 
 TimeMs Runner::WakeAt() const {
   TimeMs at = std::min(kill_at_, session_.WakeAt());
+  if (phase_ == Phase::kRunning) at = std::min(at, session_.StopAt());
   if (queue_watch_) at = std::min(at, queue_watch_->WakeAt());
   return at;
 }
@@ -70,8 +71,7 @@ void Runner::CheckLock(TimeMs now) {
     case Phase::kObtaining:
       return CheckObtaining();
     case Phase::kRunning:
-      if (session_.state() == LockSession::State::kLost) StopCommand(now);
-      return;
+      return CheckRunning(now);
     case Phase::kStopping:
       if (now < kill_at_) return;
       command_->SignalAll(SIGKILL);
@@ -124,13 +124,21 @@ void Runner::StartCommand() {
   phase_ = Phase::kRunning;
 }
 
-void Runner::StopCommand(TimeMs now) {
+void Runner::CheckRunning(TimeMs now) {
+  if (session_.state() == LockSession::State::kLost) {
+    StopCommand(now, "lost " + Keys() + ": " + session_.reason());
+  } else if (now >= session_.StopAt()) {
+    StopCommand(now, "losing " + Keys() + ": " + session_.StopReason());
+  }
+}
+
+void Runner::StopCommand(TimeMs now, const std::string& why) {
   // Signal before printing: standard error may be a pipe that nobody reads.
   phase_ = Phase::kStopping;
-  kill_at_ = now + options_.kill_after_ms;
+  kill_at_ = std::min(now, session_.StopAt()) + options_.kill_after_ms;
   command_->SignalAll(SIGTERM);
   command_->SignalAll(SIGCONT);  // a stopped process could not end
-  report_.Say("lost", "lost " + Keys() + ": " + session_.reason() + "; ending the command");
+  report_.Say("lost", why + "; ending the command");
 }
 
 void Runner::OnCommandEnded(int status) {
@@ -139,7 +147,11 @@ void Runner::OnCommandEnded(int status) {
     command_->SignalAll(SIGKILL);  // the command's remaining processes hold no lock either
     command_.reset();
     outcome_ = kExitLost;
-    session_.BeginPartialRelease(NowMs());
+    if (session_.state() == LockSession::State::kHeld) {
+      session_.BeginRelease(NowMs());
+    } else {
+      session_.BeginPartialRelease(NowMs());
+    }
     is_over_ = session_.state() != LockSession::State::kReleasing;
     phase_ = Phase::kReleasing;
     return;

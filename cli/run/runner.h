@@ -27,7 +27,7 @@ class Runner {
   enum class Phase : std::uint8_t {
     kObtaining,
     kRunning,
-    kStopping,   // the lock was lost; the command is being ended
+    kStopping,   // the lock was lost, or soon will be; the command is being ended
     kReleasing,  // the command has ended, or never started
   };
 
@@ -39,7 +39,8 @@ class Runner {
   void CheckObtaining();
   void CheckReleasing();
   void StartCommand();
-  void StopCommand(TimeMs now);
+  void CheckRunning(TimeMs now);
+  void StopCommand(TimeMs now, const std::string& why);
   void OnCommandEnded(int status);
   void Release(Result<int> outcome);
 
