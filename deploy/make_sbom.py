@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Writes the software bill of materials of a program as SPDX 2.3.
 
     deploy/make_sbom.py PROGRAM FILE

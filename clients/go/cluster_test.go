@@ -69,7 +69,7 @@ func TestFleetKeysOfSeveralSlots(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "CROSSSLOT ") {
 			t.Errorf("%v", err)
 		}
-		if time.Since(begin) > time.Second {
+		if time.Since(begin) > 10*time.Second {
 			t.Error("it was asked again")
 		}
 	}

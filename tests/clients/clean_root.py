@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Installs and uses each client library as a new user does, in a root folder with only Debian 12.
 
     tests/clients/clean_root.py [LANGUAGE...]

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Drives the cluster modes of client libraries through fail-overs of a fleet of four partitions.
 
     tests/clients/cluster_through_fail_overs.py --fail-overs 20

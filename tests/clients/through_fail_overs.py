@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Drives client libraries through fail-overs of a fleet on etcd, and judges what they were told.
 
     tests/clients/through_fail_overs.py --fail-overs 20

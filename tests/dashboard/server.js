@@ -32,6 +32,13 @@ export async function freePort() {
   }
 }
 
+// Notes a measured figure for bench/figures.sh; see note_figure in tests/integration/own_server.py.
+export function noteFigure(name, value) {
+  console.log(`${name} ${value}`);
+  const file = process.env.FAIRLOCK_FIGURES;
+  if (file) fs.appendFileSync(file, `${name} ${value}\n`);
+}
+
 // Fails if the process has ended: then whatever answers at its port is another program.
 export function checkRuns(program, { exitCode, signalCode }) {
   if (exitCode !== null || signalCode !== null) {

@@ -5,7 +5,7 @@ The suite fails a few of the allocations that a list of requests causes, one per
 them:
 
     FAIRLOCKD=... FAILING_ALLOCATIONS=.../libfailing_allocations.so \\
-    python3 tests/faults/out_of_memory_test.py --all
+    /usr/bin/python3 tests/faults/out_of_memory_test.py --all
 """
 
 import mmap

@@ -1,6 +1,7 @@
 """Mixed load for any length of time, with clients that die at random, and a check for leaks.
 
-    FAIRLOCKD=build/release/bin/fairlockd python3 tests/faults/soak.py [--minutes N] [--clients N]
+    FAIRLOCKD=build/release/bin/fairlockd /usr/bin/python3 tests/faults/soak.py \
+        [--minutes N] [--clients N]
 
 All kinds of locks are taken, waited for, renewed and released; some clients vanish in between. The
 server's events are checked against the rules (lock_record.py); memory and descriptors are sampled

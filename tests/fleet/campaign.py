@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Breaks a fleet repeatedly under load, and judges everything that its clients were told.
 
     tests/fleet/campaign.py --faults 300 --seed 1

@@ -1,6 +1,6 @@
 """Judges what the clients of a fleet were told, using only their own histories.
 
-  python3 tests/fleet/fleet_checker.py FILE.history
+  /usr/bin/python3 tests/fleet/fleet_checker.py FILE.history
 
 tests/histories has a checker for one server, which is told when each process ran. Here the clients
 do not know which node executed a request, or when a late one arrives.

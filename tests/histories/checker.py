@@ -2,7 +2,7 @@
 history can show to be broken. Shares no code with the server, and only the file format with the
 load.
 
-  python3 tests/histories/checker.py FILE.history
+  /usr/bin/python3 tests/histories/checker.py FILE.history
 
 A request was executed at some instant between its sending and its answer. A finding is one that
 holds for every possible choice of these instants: the checker never guesses.

@@ -1,6 +1,6 @@
 """Stops a server under load repeatedly, and judges everything that its clients were told.
 
-    FAIRLOCKD=build/release/bin/fairlockd python3 tests/histories/run.py \\
+    FAIRLOCKD=build/release/bin/fairlockd /usr/bin/python3 tests/histories/run.py \\
         --stops 200 --kills 200 --durability async
 
 A segment consists of `--segment` stops with one set of keys; its history is judged, and saved as a

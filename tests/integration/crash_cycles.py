@@ -1,7 +1,7 @@
 """Kills or stops a server under load repeatedly, and compares the restored locks with what the
 clients were told.
 
-    FAIRLOCKD=build/release/bin/fairlockd python3 tests/integration/crash_cycles.py \\
+    FAIRLOCKD=build/release/bin/fairlockd /usr/bin/python3 tests/integration/crash_cycles.py \\
         --cycles 1000 --durability sync
 """
 

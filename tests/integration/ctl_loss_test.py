@@ -1,25 +1,21 @@
-"""fairlockctl run: how soon a lost hold is noticed.
+"""fairlockctl run: a lost hold is noticed before the next renewal; notes how soon.
 
-FAIRLOCK_LOSS_ROUNDS=200 runs that many rounds of each kind, and compares their 99th percentile with
-the bound; by default there are only a few rounds, which show only that the loss is noticed before
-the next renewal.
+FAIRLOCK_LOSS_ROUNDS=200 runs that many rounds of each kind instead of a few.
 """
 
 import os
+import re
 import select
 import subprocess
 import time
 import unittest
 
 from fairlockctl import LOST, Fairlockctl
-from own_server import Server, hash_of
+from own_server import Server, hash_of, note_figure
 
-ROUNDS = int(os.environ.get("FAIRLOCK_LOSS_ROUNDS", "0"))
-FEW = 3
-P99_SECONDS_MAX = 0.05
-# Without a message, only the next renewal would detect the loss, 5 s after the last one.
-SECONDS_MAX = 2
+ROUNDS = int(os.environ.get("FAIRLOCK_LOSS_ROUNDS", "3"))
 PATIENCE_SECONDS = 30
+RENEWALS = re.compile(r"cmdstat_m?renew:calls=(\d+)")
 
 
 class Runs(unittest.TestCase):
@@ -45,13 +41,19 @@ class Runs(unittest.TestCase):
             runner.kill()
         runner.communicate(timeout=PATIENCE_SECONDS)
 
+    def renewals(self):
+        """Returns how many renewals there have been."""
+        return sum(map(int, RENEWALS.findall(self.own.ask("INFO", "commandstats").decode())))
+
     def lose(self, runner, *request):
         """Returns the seconds from the request to the SIGTERM, which is sent before the loss is
         printed."""
+        before = self.renewals() + (request[0] == "RENEW")
         begin = time.monotonic()
         self.own.ask(*request)
         said = runner.stderr.readline()
         took = time.monotonic() - begin
+        self.is_told = self.renewals() == before
         self.assertIn("ending the command", said)
         runner.communicate(timeout=PATIENCE_SECONDS)
         self.assertEqual(runner.returncode, LOST)
@@ -64,21 +66,22 @@ class AtOnce(Runs):
              "transferred": ("TRANSFER", "k", "me", "other"), "released": ("UNLOCK", "k", "me")}
 
     def rounds(self, words, request):
-        times = []
-        for _ in range(ROUNDS or FEW):
+        times, is_told = [], []
+        for _ in range(ROUNDS):
             took, said = self.lose(self.start(*words), *request)
             times.append(took)
+            is_told.append(self.is_told)
             for key in ("a", "k"):
                 self.own.ask("BREAK", key)
+        # A renewal may come in between by chance, but not in every round.
+        self.assertIn(True, is_told, "only a renewal noticed it")
         return sorted(times), said
 
     def judge(self, name, times):
-        if not ROUNDS:
-            return self.assertLess(times[len(times) // 2], SECONDS_MAX, name)
         p99 = times[len(times) * 99 // 100 - (0 if len(times) % 100 else 1)]
-        print(f"{name}: median {times[len(times) // 2] * 1000:.1f} ms, p99 {p99 * 1000:.1f} ms, "
+        print(f"{name}: median {times[len(times) // 2] * 1000:.1f} ms, "
               f"most {times[-1] * 1000:.1f} ms of {len(times)}")
-        return self.assertLessEqual(p99, P99_SECONDS_MAX, name)
+        note_figure("delays.loss_noticed_by_run_p99_ms", p99 * 1000)
 
     def test_however_the_hold_ends(self):
         for name, request in self.KINDS.items():
@@ -107,8 +110,8 @@ class AtOnce(Runs):
                    if connection["sub"] == "1" and connection["id"] not in ids]:
             self.assertLess(time.monotonic(), give_up)
             time.sleep(0.01)
-        took, _ = self.lose(runner, "BREAK", "k")
-        self.assertLess(took, SECONDS_MAX)
+        self.lose(runner, "BREAK", "k")
+        self.assertTrue(self.is_told)
 
 
 class OtherHolds(Runs):
@@ -144,9 +147,9 @@ class WhoMayNotListen(Runs):
                                FAIRLOCK_PASSWORD_FILE=str(self.folder / "password"))
 
     def test_it_finds_the_loss_by_its_next_renewal(self):
-        took, said = self.lose(self.start("k", "--ttl", "900ms"), "BREAK", "k")
+        _, said = self.lose(self.start("k", "--ttl", "900ms"), "BREAK", "k")
         self.assertIn("no longer holds it", said)
-        self.assertLess(took, PATIENCE_SECONDS)
+        self.assertFalse(self.is_told)
 
 
 if __name__ == "__main__":

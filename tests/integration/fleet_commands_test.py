@@ -95,8 +95,7 @@ class FleetCommands(unittest.TestCase):
         with self.assertRaises((resp.Ended, ConnectionError)):
             waiter.reply()
         while fleet.leader() is not successor:
-            self.assertLess(time.monotonic() - began, 5, fleet.logs())
-        self.assertLess(time.monotonic() - began, 5, fleet.logs())
+            self.assertLess(time.monotonic() - began, 30, fleet.logs())
         with successor.connect() as client:
             self.assertEqual(client.ask("CHECK", "key", token), 1)
             self.assertEqual(client.ask("POSITION", "key", "waiter"), 1)

@@ -1,5 +1,5 @@
 """What the worst globs of one client cost the others: how long the loop is busy before it serves a
-PING from another connection. Covers every command that takes a glob."""
+PING from another connection. Covers every command that takes a glob. Notes the longest times."""
 
 import json
 import os
@@ -10,12 +10,12 @@ import urllib.parse
 
 import resp
 from http_server import HttpServer
-from own_server import IS_MEASURED
+from own_server import IS_MEASURED, note_figure
 
 GLOB_BYTES_MAX = 1024
-# The maximum processor time in ms that others may wait: BUSY_MS_MAX=50 on a quiet machine, more for
-# unoptimised builds or when other programs run. Without bounds, most cases take 400 to 60,000.
-BUSY_MS_MAX = float(os.environ.get("BUSY_MS_MAX", "150"))
+# Without bounds, most cases take 400 to 60,000 ms of processor time, and each kind of command at
+# least one that takes longer than this on any machine; with bounds, they take less than 50.
+BUSY_MS_MAX = 2000
 LONG_KEYS = 5000
 # Pages read in each walk; further pages would cost the same.
 PAGES_MAX = 4
@@ -50,8 +50,11 @@ class Busy:
 
 class GlobCost(unittest.TestCase):
 
+    longest_ms = 0.0
+
     @classmethod
     def setUpClass(cls):
+        cls.addClassCleanup(lambda: note_figure("delays.globs_busy_ms", cls.longest_ms))
         cls.server = HttpServer("--acl-file", str(cls.write_users()))
         cls.enterClassContext(cls.server)
         cls.busy = Busy(cls.server.process)
@@ -95,6 +98,7 @@ class GlobCost(unittest.TestCase):
             before = self.busy.ms()
         if IS_MEASURED:
             self.assertLess(max(pings), BUSY_MS_MAX, what)
+        type(self).longest_ms = max(self.longest_ms, *pings)
         return answers
 
     def assertTooLong(self, reply, name, size):
@@ -285,8 +289,10 @@ class GlobCost(unittest.TestCase):
             query = urllib.parse.urlencode({"match": glob, "count": 100})
             for route in ("locks", "history"):
                 self.assertEqual(self.server.get(f"/api/v1/{route}?{query}")[0], 200, route)
+            busy_ms = self.busy.ms() - before
+            note_figure("delays.http_globs_busy_ms", busy_ms)
             if IS_MEASURED:
-                self.assertLess(self.busy.ms() - before, 10 * BUSY_MS_MAX)
+                self.assertLess(busy_ms, 10 * BUSY_MS_MAX)
         status, answer = self.server.get("/api/v1/locks?match=" + "b" * 2000)
         self.assertEqual(status, 400)
         self.assertIn("MATCH pattern must have at most 1024 bytes, got 2000", json.dumps(answer))

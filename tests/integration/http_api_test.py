@@ -84,7 +84,7 @@ class Looking(WithServer):
         self.assertEqual({len(column) for column in minutes.values()}, {1})
         now = {name: column[-1] for name, column in minutes.items()}
         self.assertEqual((now["granted"], now["denied"], now["waiting"], now["held"]), (1, 1, 1, 1))
-        self.assertLess(abs(now["at"] / 1000 + now["span_ms"] / 1000 - time.time()), 2)
+        self.assertLess(abs(now["at"] / 1000 + now["span_ms"] / 1000 - time.time()), 10)
         waiter.close()
 
     def test_one_lock_shows_its_holders_and_its_line(self):
@@ -458,7 +458,7 @@ class Strangers(WithServer):
         with socket.create_connection(("127.0.0.1", self.server.http_port), 20):
             begin = time.monotonic()
             self.assertEqual(self.server.stop(), 0)
-            self.assertLess(time.monotonic() - begin, 2)
+            self.assertLess(time.monotonic() - begin, 10)
 
 
 if __name__ == "__main__":

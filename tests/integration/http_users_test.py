@@ -191,13 +191,13 @@ class Users(unittest.TestCase):
             target=lambda: answers.append(self.get("settings", headers)[0])) for _ in range(5)]
         for thread in asking:
             thread.start()
-        longest = 0.0
+        pings = 0
         while any(thread.is_alive() for thread in asking):
-            begin = time.monotonic()
             self.assertEqual(self.own.ask("PING"), "PONG")
-            longest = max(longest, time.monotonic() - begin)
+            pings += 1
         self.assertEqual(answers, [200] * 5)
-        self.assertLess(longest, 0.5)
+        # If the loop compared the hash itself, one or two would be answered for each request.
+        self.assertGreater(pings, 20)
         self.assertEqual(self.get("settings", basic("slow", "wrong"))[0], 401)
 
     def test_too_many_wrong_passwords(self):

@@ -84,7 +84,7 @@ class Requests(unittest.TestCase):
 
         answer = exchange(self.own, PING * count, len(PONG) * count, ask)
         self.assertEqual(answer, PONG * count)
-        self.assertLess(max(waited_s), 1.0)
+        self.assertLess(max(waited_s), 10)
 
     def test_what_came_before_an_end_of_file_is_executed_and_answered(self):
         self.own.send(request("ECHO", "before") + PING * 5000)

@@ -41,6 +41,15 @@ def free_port():
             return port
 
 
+def note_figure(name, value):
+    """Notes a measured figure for bench/figures.sh, which compares it with its bar in
+    bench/bars.txt. It depends on the machine and its load, so no test compares it."""
+    print(f"{name} {value:.3f}", flush=True)
+    if os.environ.get("FAIRLOCK_FIGURES"):
+        with open(os.environ["FAIRLOCK_FIGURES"], "a", encoding="utf-8") as figures:
+            figures.write(f"{name} {value:.3f}\n")
+
+
 def hash_of(password):
     """Returns a slow hash, made by the program."""
     made = subprocess.run([PROGRAM, "--hash-password"], input=password + "\n", text=True,

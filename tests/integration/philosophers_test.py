@@ -3,7 +3,6 @@
 import asyncio
 import random
 import re
-import time
 import unittest
 
 import resp
@@ -13,8 +12,6 @@ TABLES = (5, 50, 500)
 ROUNDS = 3
 MEALS = 4
 LINKS_NAMED = 8
-# How late a reply may be on a busy machine.
-SLACK_S = 2
 
 LINK = re.compile(r"p(\d+) waits for f(\d+) held by p(\d+)")
 
@@ -82,10 +79,8 @@ class Philosophers(unittest.IsolatedAsyncioTestCase):
     async def eat_with_left_fork(self, philosopher, size, refusals):
         """Takes the right fork while holding the left one; if refused, puts the left one back and
         starts again."""
-        asked = time.monotonic()
         token = await philosopher.lock(philosopher.right)
         if isinstance(token, str):
-            self.assertLess(time.monotonic() - asked, SLACK_S)
             self.check_circle(token, philosopher, size)
             refusals.append(philosopher.name)
             await philosopher.unlock(philosopher.left)

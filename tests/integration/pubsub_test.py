@@ -8,14 +8,13 @@ import unittest
 
 import redis
 
-from own_server import IS_MEASURED, Server
+from own_server import Server, note_figure
 from resp import Connection, request
 
 PAIRS = 50_000  # a LOCK and an UNLOCK each: 100,000 events
 PAIRS_AT_ONCE = 500
 READERS = 3
 LAG_MAX = 5000  # published events that have not been read yet: about 1 MB
-PING_P99_MS_MAX = 50
 GRANTED_TOKEN = re.compile(rb'"event":"granted"[^}]*"token":(\d+),')
 
 
@@ -202,8 +201,7 @@ class SlowSubscriber(unittest.TestCase):
         pings_ms.sort()
         p99_ms = pings_ms[len(pings_ms) * 99 // 100]
         print(f"PING meanwhile: {len(pings_ms)} of them, p99 {p99_ms:.1f} ms")
-        if IS_MEASURED:
-            self.assertLess(p99_ms, PING_P99_MS_MAX)
+        note_figure("delays.ping_beside_slow_subscriber_p99_ms", p99_ms)
 
 
 if __name__ == "__main__":

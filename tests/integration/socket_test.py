@@ -5,7 +5,7 @@ import subprocess
 import time
 import unittest
 
-from own_server import IS_MEASURED, Server
+from own_server import IS_MEASURED, Server, note_figure
 import resp
 
 MEGABYTE = 1024 * 1024
@@ -98,9 +98,7 @@ class Sockets(unittest.TestCase):
                 begin = time.monotonic()
                 self.own.ask("PING")
                 slowest = max(slowest, time.monotonic() - begin)
-            print(f"slowest PING beside a busy connection: {slowest * 1000:.1f} ms")
-            if IS_MEASURED:
-                self.assertLess(slowest, 0.25)
+            note_figure("delays.ping_beside_busy_connection_ms", slowest * 1000)
 
 
 class SlowReader(unittest.TestCase):

@@ -1,14 +1,13 @@
-"""Time on a running server: nothing ends early, and delays are short."""
+"""Time on a running server: nothing ends early. Notes how late it ends."""
 
 import random
 import statistics
 import time
 import unittest
 
-from own_server import IS_MEASURED, Server
+from own_server import Server, note_figure
 
 SAMPLES = 150
-SECONDS_LATE_MAX = 0.01
 
 
 class Time(unittest.TestCase):
@@ -26,8 +25,7 @@ class Time(unittest.TestCase):
         print(f"{len(lasted)} samples: at most {max(early) * 1000:.3f} ms early, median "
               f"{-statistics.median(early) * 1000:.3f} ms late")
         self.assertLessEqual(max(early), 0)
-        if IS_MEASURED:
-            self.assertLess(-statistics.median(early), SECONDS_LATE_MAX)
+        note_figure("delays.end_of_time_median_ms", -statistics.median(early) * 1000)
 
     def at_any_part_of_a_millisecond(self):
         time.sleep(self.chance.random() / 1000)

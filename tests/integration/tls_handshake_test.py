@@ -274,15 +274,18 @@ class Unfinished(TlsCase):
         return peer
 
     def test_they_are_closed_at_their_deadline(self):
-        server = self.serve("--tls-handshake-timeout", "500ms")
+        server = self.serve("--tls-handshake-timeout", "5s")
         begun = time.monotonic()
         peers = [self.begin(data) for data in (b"", b"\x16", self.HELLO)]
         self.assertStillServes()
-        self.assertLess(time.monotonic() - begun, 0.4, "nobody waits for them")
+        for peer in peers:
+            peer.setblocking(False)
+            with self.assertRaises(BlockingIOError, msg="nobody waits for them"):
+                peer.recv(1)
+            peer.settimeout(PATIENCE_SECONDS)
         for peer in peers:
             self.assertEqual(peer.recv(1), b"")
-        self.assertGreater(time.monotonic() - begun, 0.45)
-        self.assertLess(time.monotonic() - begun, 5)
+        self.assertGreater(time.monotonic() - begun, 4.9)
         self.assertTrue(eventually(lambda: "it took too long" in server.output()))
 
     def test_who_sends_a_byte_now_and_then_is_closed_too(self):
@@ -293,7 +296,7 @@ class Unfinished(TlsCase):
             while time.monotonic() - begun < PATIENCE_SECONDS:
                 peer.sendall(b"x")
                 time.sleep(0.02)
-        self.assertLess(time.monotonic() - begun, 5)
+        self.assertLess(time.monotonic() - begun, PATIENCE_SECONDS)
 
     def test_more_than_are_allowed_wait_for_room(self):
         server = self.serve("--tls-handshake-timeout", "1s", "--tls-max-handshakes", "5")
@@ -350,7 +353,7 @@ class Unfinished(TlsCase):
                 begun = time.monotonic()
                 while peer.recv(4096):
                     pass
-                self.assertLess(time.monotonic() - begun, 5)
+                self.assertLess(time.monotonic() - begun, PATIENCE_SECONDS)
         self.assertStillServes()
         self.assertTrue(eventually(lambda: "failed TLS handshakes" in server.output()))
 

@@ -81,7 +81,7 @@ class BadArguments(unittest.TestCase):
     def test_help_names_every_option(self):
         text = run(PLAIN, "--help").stdout
         for option in ("--seed", "--seeds", "--steps", "--only", "--fault", "--judge", "--trace",
-                       "--twice", "--expect-failure", "--steps-per-second-min"):
+                       "--twice", "--expect-failure"):
             self.assertIn(option, text)
 
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Checks that the tree below a folder follows the rules; prints every violation.
 
     tests/tidy/check_tree.py [FOLDER]      FOLDER is the root of the project by default

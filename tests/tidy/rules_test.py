@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Plants violations of every rule, and similar clean code, and checks the findings."""
 
 import contextlib

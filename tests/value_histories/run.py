@@ -1,7 +1,7 @@
 """Ends a server under a load of small values repeatedly, and reports each acknowledged change that
 is lost or was made twice.
 
-    FAIRLOCKD=build/release/bin/fairlockd python3 tests/value_histories/run.py \\
+    FAIRLOCKD=build/release/bin/fairlockd /usr/bin/python3 tests/value_histories/run.py \\
         --stops 50 --kills 200 --durability async --seed 1
 
 A third of the kills wait for a snapshot of the log to be in progress. Half of the clean stops use

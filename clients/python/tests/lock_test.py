@@ -197,7 +197,7 @@ class OtherServers(unittest.TestCase):
         begin = time.monotonic()
         with self.assertRaises(redis.ConnectionError):
             fairlock.lock(client, "k", wait=0).acquire()
-        self.assertLess(time.monotonic() - begin, 1)
+        self.assertLess(time.monotonic() - begin, 10)
         with self.assertRaises(redis.ConnectionError):
             fairlock.lock(client, "k", wait=0.3).acquire()
         self.assertGreaterEqual(time.monotonic() - begin, 0.3)

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Runs the same cases with the client libraries of all languages, and prints a table.
 
     tests/clients/conformance/conformance.py --on plain tls fleet --rotations all

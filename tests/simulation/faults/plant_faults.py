@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Plants the deliberate faults that tables describe in a copy of the sources.
 
     plant_faults.py --list TABLES                    prints the names of all faults

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Checks that plant_faults.py refuses faults that would silently change nothing."""
 
 import unittest

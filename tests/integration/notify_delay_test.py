@@ -1,22 +1,18 @@
-"""How soon a holder with NOTIFY learns that its hold was broken, has expired or was transferred.
-
---full: checks the promised bound, on an otherwise idle machine.
-"""
+"""A holder with NOTIFY learns that its hold was broken, has expired or was transferred, and not
+before that; notes how soon."""
 
 import json
 import random
-import sys
 import time
 import unittest
 
-from own_server import IS_MEASURED, Server
+from own_server import Server, note_figure
 
 SAMPLES = 1000
 LEASE_MS = (20, 60)
-P99_MS_MAX = 5 if "--full" in sys.argv else 20
 
 
-class NotifyFigures(unittest.TestCase):
+class NotifyDelay(unittest.TestCase):
 
     def setUp(self):
         self.server = self.enterContext(Server())
@@ -40,8 +36,7 @@ class NotifyFigures(unittest.TestCase):
         print(f"lost, {what}: p50 {p50_ms:.2f} ms, p99 {p99_ms:.2f} ms, "
               f"longest {late_ms[-1]:.2f} ms")
         self.assertGreater(late_ms[0], 0, "a loss was told before it happened")
-        if IS_MEASURED:
-            self.assertLess(p99_ms, P99_MS_MAX)
+        note_figure(f"delays.lost_{what}_p99_ms", p99_ms)
 
     def hold(self, key, *options):
         token = self.client.ask("LOCK", key, "holder", *options, "NOTIFY", "losses")
@@ -78,4 +73,4 @@ class NotifyFigures(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0]], verbosity=2)
+    unittest.main(verbosity=2)
