@@ -13,6 +13,7 @@ FILE_LINES_MAX = 500
 HEADER_LINES_MAX = 250
 FUNCTION_LINES_MAX = 60
 NODE_MAJOR = 18  # Debian's
+HASTY_SECONDS = 5
 
 # A folder of the tree: which folders its files may include, and which of our libraries it links. A
 # folder that is not listed (tests, bench) may include and link everything.
@@ -406,6 +407,23 @@ def locked_package(file):
             yield file.line_of(match.start()), f"Node.js {NODE_MAJOR} is not {match.group(1)}"
 
 
+def interpreter(file):
+    """Debian's interpreters find Debian's modules; another one may come first in the PATH."""
+    match = re.match(r"#!.*\benv (?:-\S+ )*(?!bash\b)(\w+)", file.text)
+    if match:
+        yield 1, f"{match.group(1)}: name it by its path, /usr/bin/..."
+
+
+def hasty_test(file):
+    """How long something takes depends on the machine; see CONTRIBUTING.md."""
+    if not re.search(r"(?:^|/)tests/.*\.py$", file.path):
+        return
+    for match in re.finditer(r"assertLess(?:Equal)?\(\s*time\.monotonic\(\) - \w+,\s*([\d.]+)[,)]",
+                             file.text):
+        if float(match.group(1)) < HASTY_SECONDS:
+            yield file.line_of(match.start()), f"a busy machine may take {match.group(1)} s"
+
+
 RULES = {
     "include-direction": include_direction,
     "part-direction": part_direction,
@@ -427,6 +445,8 @@ RULES = {
     "disabled-check": disabled_check,
     "dead-link": dead_link,
     "locked-package": locked_package,
+    "interpreter": interpreter,
+    "hasty-test": hasty_test,
 }
 
 

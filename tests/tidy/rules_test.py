@@ -161,6 +161,15 @@ PLANTED = {
         ("tests/a/package-lock.json", '"node": ">=18"\n"node": ">=20"\n', 2),
         ("tests/a/package-lock.json", '"node": "^20.1.0 || >= 22.0.0"\n', 1),
     ],
+    "interpreter": [
+        ("tests/a.py", "#!/usr/bin/env python3\n", 1),
+        ("tests/a.rb", "#!/usr/bin/env -S ruby -w\n", 1),
+    ],
+    "hasty-test": [
+        ("tests/a_test.py", "x\n    self.assertLess(time.monotonic() - begun, 1)\n", 2),
+        ("clients/python/tests/a_test.py",
+         "self.assertLessEqual(time.monotonic() - t, 0.5, 'words')\n", 1),
+    ],
     "dead-link": [
         ("docs/A.md", "Some words.\n[b](B.md)\n", 2),
         ("README.md", "[a](decisions/0001-a.md#price)\n", 1),
@@ -248,6 +257,9 @@ CLEAN = {
          '"node": ">=18"\n"node": "^14.13.1 || >=20.0.0"\n"node": ">= 18.19.0"\n"node": "*"\n'),
         ("tests/a/package.json", '"node": ">=20"\n'),
     ],
+    "interpreter": [("tests/a.py", "#!/usr/bin/python3\n"), ("a.sh", "#!/usr/bin/env bash\n")],
+    "hasty-test": [("tests/a_test.py", "self.assertLess(time.monotonic() - begun, 10)\n"),
+                   ("bench/a.py", "assertLess(time.monotonic() - begun, 1)\n")],
     "dead-link": [("docs/A.md", "[a](decisions/0001-a.md#price) [b](decisions/) [c](A.md)\n"),
                   ("docs/A.md", "[a](https://example.org/b) [b](#words)\n")],
 }
