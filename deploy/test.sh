@@ -9,6 +9,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+[ "${1:-}" = --prepare ] ||
+  echo "This builds everything and runs every test. It takes about 40 minutes with two processors," \
+    "longer beside other work, and as long again for each sanitizer."
 deploy/install-packages.sh build run test
 deploy/install-node-modules.sh || true
 
@@ -79,8 +82,6 @@ TestPreset() {
 }
 
 [ $# -gt 0 ] || set -- release
-echo "Building and running every test takes about MINUTES minutes on two processors, and longer" \
-  "beside other work."
 status=0
 failures=$(mktemp)
 trap 'rm -f "$failures"' EXIT
