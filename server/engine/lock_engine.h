@@ -54,8 +54,8 @@ class LockEngine final {
   BreakResult Break(const KeyName& key, std::optional<std::string_view> owner, Step step) {
     return rules_.releases.Break(key, owner, step);
   }
-  // The reason for the last LOCK or MLOCK that returned kDeadlock.
-  const Deadlock& deadlock() const { return rules_.deadlocks.deadlock(); }
+  // The reason for the last kDeadlock, and how many places and holds all searches have examined.
+  const Deadlocks& deadlocks() const { return rules_.deadlocks; }
   // Grants all keys or none; afterwards each key has its own hold, under the common token.
   LockResult Mlock(const MlockRequest& request, Attachment& from, Step step) {
     return rules_.multi_locks.Lock(request, from, step);

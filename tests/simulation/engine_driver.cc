@@ -387,7 +387,7 @@ void EngineDriver::NoteReservation(const std::vector<engine::KeyName>& keys,
 }
 
 void EngineDriver::TakeDeadlock(Outcome& outcome) const {
-  const engine::Deadlock& deadlock = engine_.deadlock();
+  const engine::Deadlock& deadlock = engine_.deadlocks().deadlock();
   outcome.link_count = deadlock.link_count;
   for (const engine::DeadlockLink& link : deadlock.links) {
     outcome.links.push_back({NumberOfOwner(link.waiter), NumberOfKey(link.key),

@@ -108,7 +108,7 @@ void NoteGrant(const Invocation& call, std::uint64_t key_hash, engine::Token tok
 void AnswerLock(Invocation& call, const AskedLock& asked, const engine::LockResult& result) {
   const engine::KeyName& key = asked.keys[result.key];
   if (result.status == engine::LockStatus::kDeadlock) {
-    RefuseDeadlock(call.client, call.reply, call.server.locks.engine().deadlock());
+    RefuseDeadlock(call.client, call.reply, call.server.locks.engine().deadlocks().deadlock());
     return;
   }
   if (Refuse(call, key, result.status)) return;

@@ -12,7 +12,7 @@ bool DeadlockSearch::IsStuck(const WaitQuestion& question) {
   question_ = &question;
   const Claim* other = waiting_.Find(question.db, question.owner);
   for (const Claim* at = other; at != nullptr;) {
-    if (at != question.own && IsLive(*at)) return false;
+    if (at != question.own && (IsLive(*at) || !Spend())) return false;
     at = at->next_of_owner == other ? nullptr : at->next_of_owner;
   }
   AddRequest(nullptr);

@@ -47,6 +47,8 @@ class DeadlockSearch {
 
   // Whether the request would be stuck.
   bool IsStuck(const WaitQuestion& question);
+  // How many more places and holds it may examine.
+  std::size_t steps_left() const { return steps_left_; }
   // REQUIRES: IsStuck returned true.
   void Describe(Deadlock& deadlock) const;
 

@@ -6,16 +6,25 @@
 
 namespace fairlock::engine {
 
+void Deadlocks::set_sharing(bool is_sharing) {
+  shared_steps_left_.reset();
+  if (is_sharing) shared_steps_left_ = state_.options.deadlock_search;
+}
+
 bool Deadlocks::IsDeadlock(const WaitQuestion& question, TimeMs now) {
-  DeadlockSearch search(state_.waiting, state_.overrides, state_.options.deadlock_search, now);
-  if (!search.IsStuck(question)) return false;
+  const std::size_t steps_max = shared_steps_left_.value_or(state_.options.deadlock_search);
+  DeadlockSearch search(state_.waiting, state_.overrides, steps_max, now);
+  const bool is_stuck = search.IsStuck(question);
+  searched_ += steps_max - search.steps_left();
+  if (shared_steps_left_) shared_steps_left_ = search.steps_left();
+  if (!is_stuck) return false;
   search.Describe(deadlock_);
   return true;
 }
 
 // Usually no holder waits for anything. In that case, only requests for several keys can be stuck
 // in the queue.
-bool Deadlocks::MayNeverHaveSlot(const LockEntry& lock) const {
+bool Deadlocks::MayNeverHaveSlot(const LockEntry& lock) {
   if (state_.waiting.empty()) return false;
   if (lock.contended != nullptr && lock.contended->multi_locks_in_queue > 0) return true;
   const std::uint8_t db = lock.key().db;
@@ -24,6 +33,7 @@ bool Deadlocks::MayNeverHaveSlot(const LockEntry& lock) const {
   std::size_t steps_left = state_.options.deadlock_search;
   for (const Claim& hold : lock.contended->holds) {
     if (steps_left-- == 0) return false;
+    ++searched_;
     if (state_.waiting.Find(db, hold.owner()) != nullptr) return true;
   }
   return false;

@@ -2,6 +2,10 @@
 // refused at once.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
 #include "server/engine/api/deadlock.h"
 #include "server/engine/api/requests.h"
 #include "server/engine/rules/deadlock_search.h"
@@ -17,11 +21,15 @@ class Deadlocks {
 
   // The reason for the last refusal.
   const Deadlock& deadlock() const { return deadlock_; }
+  // How many places and holds all searches have examined.
+  std::uint64_t searched() const { return searched_; }
+  // Until the next call with false, all searches together examine as many places and holds as one.
+  void set_sharing(bool is_sharing);
   // Whether the wait would never end; if so, deadlock() says why.
   bool IsDeadlock(const WaitQuestion& question, TimeMs now);
   // False: nothing on that key can block a new request forever. O(holders); examines at most
   // `deadlock_search` of them.
-  bool MayNeverHaveSlot(const LockEntry& lock) const;
+  bool MayNeverHaveSlot(const LockEntry& lock);
   // With REPLACE, the place `leaving` ends before the request waits.
   bool IsDeadlockOfNewcomer(const LockEntry& lock, const LockRequest& request, const Claim* leaving,
                             TimeMs now);
@@ -33,6 +41,8 @@ class Deadlocks {
   EngineState& state_;
   Events& events_;
   Deadlock deadlock_;
+  std::uint64_t searched_ = 0;
+  std::optional<std::size_t> shared_steps_left_;
 };
 
 }  // namespace fairlock::engine

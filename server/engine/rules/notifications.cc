@@ -36,7 +36,9 @@ void Notifications::Open(std::string_view name, Step step) {
   if (locks.empty()) return;
   // Ends the places whose time is over, so that they do not wait again.
   expiry_.Begin(locks, step);
+  deadlocks_.set_sharing(true);
   while (!channel->absent.empty()) ReturnToWait(PlaceOf(channel->absent.front()), step);
+  deadlocks_.set_sharing(false);
   GrantAll(locks, step);
 }
 

@@ -52,7 +52,7 @@ TEST_F(DeadlockTest, LongCircleIsFoundAndItsBeginIsNamed) {
   const std::string first_key = Key(0);
   const std::string last_owner = Owner(kLength - 1);
   EXPECT_EQ(Lock(first_key, last_owner, kForever), LockStatus::kDeadlock);
-  const Deadlock& deadlock = engine_.deadlock();
+  const Deadlock& deadlock = engine_.deadlocks().deadlock();
   EXPECT_EQ(deadlock.link_count, static_cast<std::size_t>(kLength));
   ASSERT_EQ(deadlock.links.size(), Deadlock::kLinksMax);
   EXPECT_EQ(deadlock.links[0].waiter, last_owner);
@@ -98,6 +98,59 @@ TEST_F(DeadlockTest, ManyRequestsOfOneOwnerEndInAnyOrder) {
   engine_.CheckInvariants();
   for (int i = kCount - 1; i > 0; i -= 2) engine_.Cancel({0, Key(i)}, "waiter", {0, effects_});
   EXPECT_EQ(engine_.counts().places, 0U);
+}
+
+TEST_F(DeadlockTest, WhatASearchExaminesIsCounted) {
+  constexpr int kLength = 200;
+  MakeChain(kLength);
+  const std::uint64_t before = engine_.deadlocks().searched();
+  EXPECT_EQ(Lock(Key(0), Owner(kLength - 1), kForever), LockStatus::kDeadlock);
+  EXPECT_GE(engine_.deadlocks().searched() - before, static_cast<std::uint64_t>(kLength));
+  const std::uint64_t after = engine_.deadlocks().searched();
+  EXPECT_EQ(Lock("free", "owner", kForever), LockStatus::kGranted);
+  EXPECT_EQ(engine_.deadlocks().searched(), after);
+}
+
+// Requests whose connections are gone are not live, and examining them costs as much.
+TEST_F(DeadlockTest, SearchAmongTheRequestsOfOneOwnerIsBounded) {
+  engine_.options().deadlock_search = 50;
+  engine_.options().reconnect_grace_ms = 1000;
+  MakeChain(2);
+  for (int i = 10; i < 300; ++i) {
+    Lock(Key(i), "holder");
+    ASSERT_EQ(Lock(Key(i), Owner(1), 1), LockStatus::kQueued);
+  }
+  const std::uint64_t before = engine_.deadlocks().searched();
+  LockRequest request;
+  request.key = {0, "key0"};
+  request.owner = Owner(1);
+  request.wait_ms = kForever;
+  engine_.Lock(request, Connect(), {50, effects_});
+  EXPECT_LE(engine_.deadlocks().searched() - before, 60U);
+}
+
+// An owner holds a key for which its channel's subscriber waits; when the channel opens, all places
+// return to their queues.
+TEST_F(DeadlockTest, SearchesOfOneChannelShareTheirBound) {
+  constexpr int kLength = 100;
+  engine_.options().reconnect_grace_ms = 10'000;
+  MakeChain(kLength);
+  engine_.OpenChannel("c", {0, effects_});
+  for (int i = 0; i < 50; ++i) {
+    Lock("mine" + std::to_string(i), "asker" + std::to_string(i));
+    LockRequest request;
+    const std::string owner = "asker" + std::to_string(i);
+    request.key = {0, "key0"};
+    request.owner = owner;
+    request.notify = "c";
+    ASSERT_EQ(engine_.Lock(request, Connect(), {0, effects_}).status, LockStatus::kQueued);
+  }
+  engine_.CloseChannel("c", {0, effects_});
+  engine_.options().deadlock_search = 500;
+  const std::uint64_t before = engine_.deadlocks().searched();
+  engine_.OpenChannel("c", {0, effects_});
+  EXPECT_LE(engine_.deadlocks().searched() - before, 500U);
+  engine_.CloseChannel("c", {0, effects_});
 }
 
 }  // namespace
