@@ -1,14 +1,13 @@
 #include "server/values/list_waiters.h"
 
-#include <algorithm>
-
 namespace fairlock::values {
 
 void ListWaiters::Add(engine::Attachment& client, ListWait wait) {
   auto entry = std::make_unique<Entry>();
   for (std::string& key : wait.keys) {
-    if (std::ranges::find(entry->wait.keys, key) != entry->wait.keys.end()) continue;
     Queue& queue = queues_[{wait.db, key}];
+    // A connection waits once, so if it is in the queue, it is the last one: the key is repeated.
+    if (!queue.empty() && queue.back() == &client) continue;
     entry->places.push_back(queue.insert(queue.end(), &client));
     entry->wait.keys.push_back(std::move(key));
   }
@@ -45,7 +44,7 @@ engine::Attachment* ListWaiters::FirstFor(const Key& key) const {
 void ListWaiters::NoticePush(const engine::KeyName& name) {
   if (queues_.empty()) return;
   Key key{name.db, std::string(name.bytes)};
-  if (!queues_.contains(key) || std::ranges::find(ready_, key) != ready_.end()) return;
+  if (!queues_.contains(key) || !ready_keys_.insert(key).second) return;
   ready_.push_back(std::move(key));
 }
 
@@ -53,6 +52,7 @@ std::optional<ListWaiters::Key> ListWaiters::TakeReady() {
   if (ready_.empty()) return std::nullopt;
   Key key = std::move(ready_.front());
   ready_.pop_front();
+  ready_keys_.erase(key);
   return key;
 }
 

@@ -78,6 +78,7 @@ class ListWaiters {
   std::set<std::pair<engine::TimeMs, engine::Attachment*>> deadlines_;
   std::map<Key, Queue> queues_;
   std::deque<Key> ready_;
+  std::set<Key> ready_keys_;  // the same keys as in ready_
 };
 
 }  // namespace fairlock::values

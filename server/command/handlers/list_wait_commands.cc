@@ -60,8 +60,16 @@ void BeginWait(Invocation& call, values::ListWait wait) {
   call.server.values.waiters().Add(call.client, std::move(wait));
 }
 
+// The end of each wait costs as much as its keys, and many connections may close at once.
+constexpr std::size_t kKeysMax = 128;
+
 void PopFirst(Invocation& call, ListEnd end) {
   const protocol::Arguments& arguments = call.arguments;
+  if (const std::size_t keys = arguments.size() - 2; keys > kKeysMax) {
+    return call.reply.Error(ErrorCode::kErr, std::string(arguments[0]) + " takes 1 to " +
+                                                 std::to_string(kKeysMax) + " keys, got " +
+                                                 std::to_string(keys));
+  }
   const auto deadline = ReadDeadline(call, arguments[arguments.size() - 1]);
   if (!deadline) return;
   values::ListWait wait;

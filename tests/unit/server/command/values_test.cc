@@ -153,6 +153,15 @@ TEST_F(ValueCommands, AWaitEndsWithItsConnection) {
   EXPECT_EQ(client_.Say("LLEN q"), "1");
 }
 
+TEST_F(ValueCommands, AWaitHasAtMost128Keys) {
+  std::string keys;
+  for (int i = 0; i < 128; ++i) keys += " q" + std::to_string(i);
+  EXPECT_EQ(other_.Say("BLPOP" + keys + " 0"), "");
+  EXPECT_EQ(client_.Say("RPUSH q127 a"), "1");
+  EXPECT_EQ(other_.Hear(), "[\"q127\" \"a\"]");
+  EXPECT_EQ(client_.Say("BRPOP" + keys + " one 0"), "-ERR BRPOP takes 1 to 128 keys, got 129");
+}
+
 TEST_F(ValueCommands, HaveCategories) {
   for (const auto& [category, command] :
        {std::pair{"hash", "hset"}, {"list", "blpop"}, {"set", "sadd"}, {"sortedset", "zadd"}}) {
