@@ -102,12 +102,12 @@ script::ScriptLimits ScriptLimitsOf(const Config& config) {
           .cached_scripts_max = static_cast<std::size_t>(config.script_cache)};
 }
 
-// Limits unexecuted input to a small part of max_memory, which is meant for locks.
-std::size_t InputBytesMax(const Config& config) {
+// Limits unexecuted input, or unread output, of all connections to a small part of max_memory,
+// which is meant for locks, but not below what one connection may have.
+std::size_t BuffersMax(const Config& config, std::int64_t bytes_max, std::int64_t of_one) {
   constexpr std::int64_t kPartOfMemory = 10;
-  std::int64_t bytes_max = config.input_limit_total;
   if (config.max_memory > 0) {
-    const std::int64_t part = std::max(config.max_memory / kPartOfMemory, config.request_limit);
+    const std::int64_t part = std::max(config.max_memory / kPartOfMemory, of_one);
     bytes_max = bytes_max > 0 ? std::min(bytes_max, part) : part;
   }
   return static_cast<std::size_t>(bytes_max);
@@ -115,8 +115,8 @@ std::size_t InputBytesMax(const Config& config) {
 
 void ApplyToTurns(const Config& config, net::TurnLimits& limits) {
   limits.output_bytes_max = static_cast<std::size_t>(config.output_limit);
-  limits.all_output_bytes_max = static_cast<std::size_t>(config.output_limit_total);
-  limits.all_input_bytes_max = InputBytesMax(config);
+  limits.all_output_bytes_max = BuffersMax(config, config.output_limit_total, config.output_limit);
+  limits.all_input_bytes_max = BuffersMax(config, config.input_limit_total, config.request_limit);
   limits.request_deadline_ms = config.request_deadline;
 }
 
@@ -303,7 +303,8 @@ void Server::ApplyToCommands(const Config& config) {
   parts_.transactions.set_limits(
       {.requests_max = static_cast<std::size_t>(config.max_transaction_requests),
        .bytes_max = static_cast<std::size_t>(config.max_transaction_size),
-       .watched_keys_max = static_cast<std::size_t>(config.max_watched_keys)});
+       .watched_keys_max = static_cast<std::size_t>(config.max_watched_keys),
+       .reply_bytes_max = static_cast<std::uint64_t>(config.output_limit)});
   parts_.scripts.interpreter().set_limits(ScriptLimitsOf(config));
   parts_.event_publisher.set_key_events(
       static_cast<command::KeyEventClasses>(config.notify_keyspace_events));

@@ -17,8 +17,9 @@ ServerParts::ServerParts(CommandTable the_table, const engine::EngineOptions& en
       statistics(environment.clock, table.rows().size()),
       availability(locks.engine(), environment.resources, environment.log),
       routing(environment, availability),
+      work(locks.engine()),
       clients(locks.engine(), statistics.counters),
-      channels(engine_options.hash_seed, matching),
+      channels(engine_options.hash_seed, work),
       messages(channels),
       event_publisher(locks, channels, messages, environment.clock),
       notifier(locks, channels, messages, environment.clock),
@@ -28,6 +29,7 @@ ServerParts::ServerParts(CommandTable the_table, const engine::EngineOptions& en
       replies(locks, unix_time, table, statistics),
       lists(values, replies, statistics),
       delivery(locks, messages, notifier, replies, lists),
+      flushes(locks, values, delivery, statistics),
       access(table, statistics.counters),
       newcomers(statistics, environment.log),
       sessions(access, newcomers, locks.engine()),
@@ -45,6 +47,7 @@ ServerParts::ServerParts(CommandTable the_table, const engine::EngineOptions& en
                  .grants = grants,
                  .delivery = delivery,
                  .lists = lists,
+                 .flushes = flushes,
                  .own_user = access.own_user()}),
       admission(table, access, routing, availability),
       prefetch(table, locks.engine(), recorder),
@@ -69,7 +72,7 @@ ServerParts::ServerParts(CommandTable the_table, const engine::EngineOptions& en
       pipeline{.executor = executor,
                .prefetch = prefetch,
                .availability = availability,
-               .matching = matching,
+               .work = work,
                .script_turns = script_turns,
                .statistics = statistics,
                .lifecycle = lifecycle,
@@ -88,12 +91,14 @@ bool ServerParts::Advance(engine::TimeMs now, std::size_t steps_max) {
   channels.PublishDeferred();
   bool is_more_due = locks.engine().Advance(steps_max, locks.StepAt(now));
   if (values.store().Advance(now, steps_max)) is_more_due = true;
+  if (flushes.Advance(now)) is_more_due = true;
   lists.EndDue(now);
   delivery.Deliver(now);
   return is_more_due || channels.has_deferred();
 }
 
 engine::TimeMs ServerParts::NextDeadline() const {
+  if (!flushes.empty()) return 0;
   return std::min({locks.engine().NextDeadline(), newcomers.NextDeadline(),
                    values.store().NextDeadline(), values.waiters().NextDeadline()});
 }

@@ -14,6 +14,7 @@
 #include "server/command/cluster/key_routing.h"
 #include "server/command/delivery/awaited_replies.h"
 #include "server/command/delivery/effect_delivery.h"
+#include "server/command/delivery/flushes.h"
 #include "server/command/delivery/list_delivery.h"
 #include "server/command/environment/environment.h"
 #include "server/command/environment/unix_time.h"
@@ -70,7 +71,7 @@ struct ServerParts {
   Statistics statistics;
   Availability availability;
   KeyRouting routing;
-  MatchingMeter matching;
+  WorkMeter work;
 
   GrantsInFlight grants;
   ClientRegistry clients;
@@ -85,6 +86,7 @@ struct ServerParts {
   AwaitedReplies replies;
   ListDelivery lists;
   EffectDelivery delivery;
+  Flushes flushes;
 
   AccessControl access;
   Newcomers newcomers;

@@ -139,11 +139,13 @@ constexpr auto kOptions = std::to_array<Option>({
      &Config::unauthenticated_timeout,
      "A connection that must log in and has not done so within this time is closed. 0: no limit."},
     {"output_limit", OptionType::kSize, "16mb", kMb, kGb, true, "", &Config::output_limit,
-     "A connection with more unread replies than this is closed."},
+     "A connection with more unread replies than this is closed. A request or a transaction whose "
+     "replies would be longer is refused."},
     {"output_limit_total", OptionType::kSize, "256mb", 0, 1024 * kGb, true, "",
      &Config::output_limit_total,
-     "When the unread replies of all connections take more memory than this, the connections with "
-     "the most are closed. 0: no limit."},
+     "When the unread replies of all connections take more memory than this, or more than a tenth "
+     "of max_memory (at least output_limit), the connections with the most are closed. 0: only the "
+     "limit derived from max_memory applies."},
     {"input_limit_total", OptionType::kSize, "256mb", 0, 1024 * kGb, true, "",
      &Config::input_limit_total,
      "When the unexecuted input of all connections takes more memory than this, or more than a "

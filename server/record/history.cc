@@ -72,6 +72,9 @@ struct History::Record {
   std::size_t owner_bytes() const { return lengths & Mask(14); }
   std::size_t other_bytes() const { return lengths >> 14 & Mask(14); }
   std::size_t comment_bytes() const { return lengths >> 28 & Mask(10); }
+  std::size_t shown_bytes() const {
+    return key_bytes() + owner_bytes() + other_bytes() + comment_bytes();
+  }
   std::uint32_t count() const { return static_cast<std::uint32_t>(lengths >> 38 & Mask(24)); }
   engine::DurationMs repeated_ms() const {
     return static_cast<engine::DurationMs>(spans >> 44 & Mask(20));
@@ -264,7 +267,10 @@ HistoryPage History::Search(const HistoryQuery& query) const {
       page.next_before = place.position + 1;
       break;
     }
-    if (is_found) page.events.push_back(Read(record));
+    if (is_found) {
+      page.events.push_back(Read(record));
+      looks += record.shown_bytes() / kHistoryBytesPerLook;
+    }
     const bool is_of_key = IsOfKey(query, record);
     place.is_in_chain = place.is_in_chain || (query.key && is_of_key);
     place.position =

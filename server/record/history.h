@@ -38,6 +38,10 @@ struct PastEvent {
 // The default maximum number of events that one search examines, which takes at most one or two
 // milliseconds.
 inline constexpr std::size_t kHistoryLooksMax = 10'000;
+// Showing this many bytes of names counts as examining an event, so one page shows no more than
+// this of them.
+inline constexpr std::size_t kHistoryBytesPerLook = 256;
+inline constexpr std::size_t kHistoryShownBytesMax = kHistoryLooksMax * kHistoryBytesPerLook;
 
 struct HistoryQuery {
   std::optional<std::uint8_t> db = 0;       // none: all databases

@@ -33,7 +33,7 @@ struct ValueDetail {
 };
 
 // Uses no I/O, clock, threads or randomness; time must not go back. Loop-confined. Find, Create and
-// Remove are O(1) on average.
+// Remove are O(1) on average: the elements of a large value are freed by later calls of Advance.
 //
 // Invariants, which CheckInvariants checks:
 // 1. Every value has an element.
@@ -58,13 +58,15 @@ class ValueStore {
   // an element and calls NoticeChange.
   Value& Create(const engine::KeyName& key, Content content);
   void Remove(Value& value);
-  // Removes the values of one database, or of all.
-  void Clear(std::optional<std::uint8_t> db);
+  // Removes about `count` values from `cursor` on, of one database or of all. The cursor works as
+  // in Scan.
+  std::uint64_t Clear(std::uint64_t cursor, std::size_t count, std::optional<std::uint8_t> db);
   void NoticeChange(Value& value);
   // The value expires `ttl_ms` from now; none: never. REQUIRES: ttl_ms > 0.
   void SetTtl(Value& value, std::optional<engine::DurationMs> ttl_ms, engine::TimeMs now);
 
-  // Ends what expired before `now`, at most about `steps_max` values. True: more is due.
+  // Ends what expired before `now`, at most about `steps_max` values, and frees elements of removed
+  // values. True: more is due.
   bool Advance(engine::TimeMs now, std::size_t steps_max);
   engine::TimeMs NextDeadline() const;
   // Freezes the state for good: nothing expires any more.
@@ -103,6 +105,7 @@ class ValueStore {
   std::uint64_t HashOf(const engine::KeyName& key) const;
   void Log(Value& value);
   void Expire(Value& value);
+  void FreeRemoved(std::size_t elements_max);
 
   const std::uint64_t seed_;
   engine::LinearHash<Value, HashOfValue> table_;
@@ -110,6 +113,7 @@ class ValueStore {
   std::array<std::uint64_t, engine::kDatabases> counts_{};
   ChangedList changed_;
   std::vector<RemovedRow> removed_;
+  std::vector<Content> unfreed_;  // of removed values with many elements
   ValueListener* listener_ = nullptr;
   bool is_logging_ = false;
   bool is_frozen_ = false;

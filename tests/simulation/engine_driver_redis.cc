@@ -77,8 +77,11 @@ void EngineDriver::WriteAllNew(const Call& call, TimeMs now, Outcome& outcome) {
 void EngineDriver::Flush(const Call& call, TimeMs now) {
   const bool is_own_step = !engine_.is_in_transaction();
   if (is_own_step) engine_.BeginTransaction(now);
-  redis_.Flush(call.flushes_all ? std::nullopt : std::optional(KeyOf(call).db),
-               AttachmentOf(call.connection), {now, effects_});
+  const auto db = call.flushes_all ? std::nullopt : std::optional(KeyOf(call).db);
+  std::uint64_t cursor = 0;
+  do {
+    cursor = redis_.Flush(cursor, 1, db, AttachmentOf(call.connection), {now, effects_});
+  } while (cursor != 0);
   if (is_own_step) engine_.EndTransaction({now, effects_});
 }
 

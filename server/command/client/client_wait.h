@@ -13,7 +13,7 @@
 namespace fairlock::command {
 
 // Each wait ends with exactly one reply.
-enum class WaitKind : std::uint8_t { kNothing, kLock, kKeyFree, kList, kBackup, kLogIn };
+enum class WaitKind : std::uint8_t { kNothing, kLock, kKeyFree, kList, kFlush, kBackup, kLogIn };
 
 // A LOCK with EXPLAIN, which is answered when its wait ends.
 struct RequestToExplain {

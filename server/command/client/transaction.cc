@@ -32,16 +32,20 @@ std::size_t Transaction::BytesWith(const protocol::Arguments& arguments) const {
   return bytes_with;
 }
 
-std::optional<std::size_t> Transaction::TakeNext(protocol::Arguments& arguments) {
-  if (next_.request == requests_.size()) return std::nullopt;
-  const Request& request = requests_[next_.request++];
-  arguments.Clear();
-  for (std::uint32_t i = 0; i < request.arguments; ++i) {
-    const std::uint32_t length = lengths_[next_.argument++];
-    arguments.Add(std::string_view(bytes_).substr(next_.byte, length));
-    next_.byte += length;
+void Transaction::Visit(
+    const std::function<bool(std::size_t row, const protocol::Arguments&)>& visit) const {
+  protocol::Arguments arguments;
+  std::size_t argument = 0;
+  std::size_t byte = 0;
+  for (const Request& request : requests_) {
+    arguments.Clear();
+    for (std::uint32_t i = 0; i < request.arguments; ++i) {
+      const std::uint32_t length = lengths_[argument++];
+      arguments.Add(std::string_view(bytes_).substr(byte, length));
+      byte += length;
+    }
+    if (!visit(request.row, arguments)) return;
   }
-  return request.row;
 }
 
 }  // namespace fairlock::command

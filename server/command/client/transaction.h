@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@ struct TransactionLimits {
   std::size_t requests_max = 10'000;
   std::size_t bytes_max = 16 * 1024 * 1024;  // approximate memory
   std::size_t watched_keys_max = 1000;
+  std::uint64_t reply_bytes_max = 16 * 1024 * 1024;  // of one request, or of one transaction
 };
 
 // The state of a key when a client began to watch it.
@@ -63,9 +65,8 @@ class Transaction {
   std::size_t bytes() const;
   std::size_t BytesWith(const protocol::Arguments& arguments) const;
 
-  // Iterates over the requests: fills `arguments` with views into this object and returns the row;
-  // nullopt after the last request.
-  std::optional<std::size_t> TakeNext(protocol::Arguments& arguments);
+  // Visits the requests, as views into this object, until `visit` returns false.
+  void Visit(const std::function<bool(std::size_t row, const protocol::Arguments&)>& visit) const;
 
   std::vector<Watch>& watches() { return watches_; }
 
@@ -78,11 +79,6 @@ class Transaction {
   std::vector<Request> requests_;
   std::vector<std::uint32_t> lengths_;  // the lengths of all arguments
   std::string bytes_;                   // all arguments, concatenated
-  struct {
-    std::size_t request = 0;
-    std::size_t argument = 0;
-    std::size_t byte = 0;
-  } next_;  // what TakeNext returns
   std::vector<Watch> watches_;
   std::uint32_t flags_ = 0;
   QueuedSlots slots_;

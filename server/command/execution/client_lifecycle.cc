@@ -13,6 +13,7 @@ void ClientLifecycle::Detach(Client& client, engine::TimeMs now) {
   if (std::exchange(client.is_detached, true)) return;
   client.wait.End(parts_.statistics.gauges);
   parts_.lists.Detach(client);
+  parts_.flushes.Detach(client);
   parts_.channels.UnsubscribeFromAll(client);
   // Must come before grants are undone: if this was the last subscriber of a channel, a waiting
   // request that would be announced there must not be granted again.

@@ -6,6 +6,7 @@
 #include "server/command/client/client.h"
 #include "server/command/client/client_registry.h"
 #include "server/command/delivery/effect_delivery.h"
+#include "server/command/delivery/flushes.h"
 #include "server/command/delivery/list_delivery.h"
 #include "server/command/locks/locks.h"
 #include "server/command/pubsub/channels.h"
@@ -33,6 +34,7 @@ class ClientLifecycle {
     const GrantsInFlight& grants;
     EffectDelivery& delivery;
     ListDelivery& lists;
+    Flushes& flushes;
     const access::User& own_user;
   };
 

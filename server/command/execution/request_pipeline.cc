@@ -12,8 +12,8 @@ namespace {
 // If there is more output than this, the next request waits until other connections have had their
 // turn.
 constexpr std::size_t kOutputBytesAtOnce = 16 * 1024;
-// Matching globs has the corresponding bound, in bytes compared.
-constexpr std::uint64_t kMatchingAtOnce = kOutputBytesAtOnce * MatchingMeter::kWorkPerByte;
+// Other work has the corresponding bound.
+constexpr std::uint64_t kWorkAtOnce = kOutputBytesAtOnce * WorkMeter::kWorkPerByte;
 
 }  // namespace
 
@@ -34,12 +34,12 @@ std::size_t RequestPipeline::Consume(std::string_view input, std::size_t request
   bool is_much = false;
   bool is_cut_short = false;  // whether one of these bounds has stopped the pipeline
   awaits_script_turn_ = false;
-  const std::uint64_t matched_max = parts_.matching.total() + kMatchingAtOnce;
+  const std::uint64_t work_max = parts_.work.total() + kWorkAtOnce;
   while (!IsStopped() && !is_used_up && !is_much && requests < requests_max) {
     ReadAhead(input.substr(consumed), requests_max - requests);
-    const std::size_t executed = ExecuteAhead(matched_max, now);
+    const std::size_t executed = ExecuteAhead(work_max, now);
     requests += executed;
-    is_much = HasDoneMuch(matched_max);
+    is_much = HasDoneMuch(work_max);
     is_used_up = window.last.status != ParseStatus::kRequest;
     if (executed < window.count || (IsStopped() && window.last.status == ParseStatus::kError)) {
       // Requests that were only read ahead are read again when the connection continues.
@@ -82,12 +82,11 @@ void RequestPipeline::ReadAhead(std::string_view input, std::size_t requests_max
   window.last.status = ParseStatus::kRequest;
 }
 
-bool RequestPipeline::HasDoneMuch(std::uint64_t matched_max) const {
-  return client_.output.bytes().size() > kOutputBytesAtOnce ||
-         parts_.matching.total() > matched_max;
+bool RequestPipeline::HasDoneMuch(std::uint64_t work_max) const {
+  return client_.output.bytes().size() > kOutputBytesAtOnce || parts_.work.total() > work_max;
 }
 
-std::size_t RequestPipeline::ExecuteAhead(std::uint64_t matched_max, engine::TimeMs now) {
+std::size_t RequestPipeline::ExecuteAhead(std::uint64_t work_max, engine::TimeMs now) {
   const RequestWindow& window = parts_.window;
   for (std::size_t i = 0; i < window.count; ++i) parts_.prefetch.PrefetchLock(window.requests[i]);
   std::size_t executed = 0;
@@ -102,7 +101,7 @@ std::size_t RequestPipeline::ExecuteAhead(std::uint64_t matched_max, engine::Tim
       parts_.script_turns.Measure([&] { parts_.executor.Execute(client_, request, now); });
     }
     ++executed;
-    if (HasDoneMuch(matched_max)) break;
+    if (HasDoneMuch(work_max)) break;
   }
   parts_.statistics.commands.TurnTo(CommandTable::kNone);
   return executed;

@@ -27,7 +27,7 @@ struct PipelineParts {
   Executor& executor;
   const RequestPrefetch& prefetch;
   Availability& availability;
-  const MatchingMeter& matching;
+  const WorkMeter& work;
   ScriptTurns& script_turns;
   Statistics& statistics;
   ClientLifecycle& lifecycle;
@@ -70,11 +70,11 @@ class RequestPipeline {
   void ReadAhead(std::string_view input, std::size_t requests_max);
   // Returns how many requests were executed: all, unless one of them waits or closes the
   // connection, or the next one must wait for the turn of its script.
-  std::size_t ExecuteAhead(std::uint64_t matched_max, engine::TimeMs now);
+  std::size_t ExecuteAhead(std::uint64_t work_max, engine::TimeMs now);
   bool IsStopped() const {
     return client_.wait.is_waiting() || client_.output.is_closing() || awaits_script_turn_;
   }
-  bool HasDoneMuch(std::uint64_t matched_max) const;
+  bool HasDoneMuch(std::uint64_t work_max) const;
   void RefuseInput(const protocol::WireError& error);
 
   PipelineParts& parts_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "server/command/handlers/client_list.h"
+#include "server/command/handlers/command_costs.h"
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/shared_replies.h"
 #include "server/command/server_parts.h"
@@ -72,6 +73,7 @@ std::optional<ClientType> ReadType(Invocation& call, std::string_view name) {
 }
 
 void ListByNumber(Invocation& call) {
+  if (RefusesCost(call)) return;
   std::string lines;
   for (std::size_t i = 3; i < call.arguments.size(); ++i) {
     const auto id = ParseInteger(call.arguments[i]);
@@ -93,6 +95,7 @@ void ClientList(Invocation& call) {
   } else if (arguments.size() != 2) {
     return RefuseSyntax(call.reply);
   }
+  if (RefusesCost(call)) return;
   std::string lines;
   for (const Client* client : FindClients(call.server.clients, filter, call.now)) {
     lines += DescribeClient(*client, call);

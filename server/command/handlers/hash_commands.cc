@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "server/command/handlers/command_costs.h"
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/redis_arguments.h"
 #include "server/command/handlers/value_access.h"
@@ -115,7 +116,7 @@ void HGet(Invocation& call) {
 
 void HMGet(Invocation& call) {
   const Opened<Hash> opened = OpenHash(call);
-  if (opened.is_refused) return;
+  if (opened.is_refused || RefusesCost(call)) return;
   const auto names = call.arguments.views().subspan(2);
   std::vector<const std::string*> found(names.size());
   if (opened.value != nullptr) found = opened.content().FindAll(names);
@@ -178,7 +179,7 @@ void HScan(Invocation& call) {
   if (opened.value == nullptr) return BeginElementPage(call, 0);
   const auto glob = ReadElementScan(call);
   if (!glob) return;
-  GlobWalk walk(call.server.matching, GlobWalk::kPageWorkMax);
+  GlobWalk walk(call.server.work, GlobWalk::kPageWorkMax);
   std::vector<const Hash::Field*> found;
   for (const Hash::Field& field : opened.content().fields()) {
     if (glob->Matches(field.name, walk.compared())) found.push_back(&field);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "server/command/handlers/command_costs.h"
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/shared_replies.h"
 #include "server/command/server_parts.h"
@@ -35,6 +36,7 @@ void Count(Invocation& call) {
 
 // Handles COMMAND, and COMMAND INFO without names.
 void DescribeAll(Invocation& call) {
+  if (RefusesCost(call)) return;
   const CommandTable& table = call.server.table;
   const std::vector<const CommandSpec*> specs = WholeCommands(table);
   call.reply.ArrayHeader(specs.size());
@@ -44,6 +46,7 @@ void DescribeAll(Invocation& call) {
 void Describe(Invocation& call) {
   const auto names = call.arguments.views().subspan(2);
   if (names.empty()) return DescribeAll(call);
+  if (RefusesCost(call)) return;
   const CommandTable& table = call.server.table;
   call.reply.ArrayHeader(names.size());
   for (const std::string_view name : names) {
@@ -57,6 +60,7 @@ void Describe(Invocation& call) {
 }
 
 void Document(Invocation& call) {
+  if (RefusesCost(call)) return;
   const CommandTable& table = call.server.table;
   const auto names = call.arguments.views().subspan(2);
   std::vector<const CommandSpec*> specs;

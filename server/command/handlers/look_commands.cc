@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/command/handlers/command_costs.h"
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/library_lock_break.h"
 #include "server/command/handlers/library_lock_info.h"
@@ -56,7 +57,7 @@ void Locked(Invocation& call) {
 void LockInfo(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   const engine::KeyName key = arguments.Key(call.key);
-  if (!arguments.Finish(call.reply)) return;
+  if (!arguments.Finish(call.reply) || RefusesCost(call)) return;
   if (const auto found = InspectLibraryLock(AskedBy(call, key), kHoldersShownMax)) {
     return WriteLockInfo(call.reply, call.server.unix_time, found->info, call.now,
                          found->lock.library);
@@ -81,7 +82,7 @@ void Queue(Invocation& call) {
       arguments.FailUnknownOption("START or COUNT");
     }
   }
-  if (!arguments.Finish(call.reply)) return;
+  if (!arguments.Finish(call.reply) || RefusesCost(call)) return;
   const auto first = static_cast<std::uint64_t>(start);
   const auto shown = static_cast<std::uint64_t>(count);
   const auto of_library = LibraryQueueOf(AskedBy(call, key), first, shown);
@@ -194,7 +195,7 @@ void ListLocks(Invocation& call) {
   if (!arguments.Finish(call.reply) || RefusesToMatch(call)) return;
   std::vector<engine::LockSummary> found;
   std::vector<LibraryRow> of_libraries;
-  GlobWalk walk(call.server.matching, GlobWalk::kPageWorkMax);
+  GlobWalk walk(call.server.work, GlobWalk::kPageWorkMax);
   query.filter.glob = query.glob ? &*query.glob : nullptr;
   query.filter.budget = &walk;
   std::uint64_t cursor = query.cursor;

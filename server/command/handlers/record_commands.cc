@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "server/command/handlers/command_costs.h"
 #include "server/command/handlers/command_families.h"
 #include "server/command/locks/lock_message.h"
 #include "server/command/locks/lock_replies.h"
@@ -124,6 +125,7 @@ void History(Invocation& call) {
   if (!arguments.Finish(call.reply)) return;
   record::History* history = call.server.recorder.history();
   if (history == nullptr) return RefuseOff(call, "HISTORY", "history_memory");
+  if (RefusesCost(call)) return;
   // Expires overdue holds and waits of the key first, so that the history includes them.
   if (query.key) {
     call.server.locks.engine().CountHolders(*query.key, call.server.locks.StepAt(call.now));
@@ -193,6 +195,7 @@ void Stats(Invocation& call) {
   if (!arguments.Finish(call.reply)) return;
   const record::LabelStatistics* statistics = call.server.recorder.statistics();
   if (statistics == nullptr) return RefuseOff(call, "STATS", "stats_labels");
+  if (RefusesCost(call)) return;
   // Counts first, because the reply needs the count before the first element.
   std::size_t count = 0;
   statistics->Read(query, call.now, [&](const record::StatisticsRow&) { ++count; });

@@ -242,7 +242,7 @@ bool IsSlot(std::int64_t number) { return number >= 0 && number < kHashSlots; }
 // Returns the keys of this node's database that have the slot; nullopt after sending an error.
 std::optional<std::vector<std::string_view>> KeysInSlot(Invocation& call, std::int64_t slot) {
   std::vector<std::string_view> keys;
-  GlobWalk walk(call.server.matching, GlobWalk::kWholeWorkMax);
+  GlobWalk walk(call.server.work, GlobWalk::kWholeWorkMax);
   const std::uint64_t cursor = LocksOf(call).Scan(
       0, kLocksWalkedMax, call.client.profile.database, walk,
       [&](const engine::KeyName& key, bool) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "server/command/handlers/command_costs.h"
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/redis_arguments.h"
 #include "server/command/handlers/value_keys.h"
@@ -50,7 +51,7 @@ void Get(Invocation& call) {
 }
 
 void MGet(Invocation& call) {
-  if (!AreKeys(call)) return;
+  if (!AreKeys(call) || RefusesCost(call)) return;
   call.reply.ArrayHeader(call.arguments.size() - 1);
   for (std::size_t i = 1; i < call.arguments.size(); ++i) {
     const engine::KeyName key = KeyOf(call, i);

@@ -26,8 +26,9 @@ constexpr std::int64_t kKeysCountMax = 100'000;
 // The maximum number of locks that one KEYS or RANDOMKEY examines. It is limited because no other
 // client is served meanwhile.
 constexpr std::size_t kLocksLookedAtMax = 100'000;
-// Copying this many bytes takes as long as comparing one.
-constexpr std::size_t kCopiedPerCompared = 8;
+// Putting this many bytes into a reply costs as much as comparing one, so that a reply has at most
+// 4 MB with SCAN, and 16 MB with KEYS.
+constexpr std::size_t kCopiedPerCompared = 2;
 
 std::string_view TypeOfKey(bool is_semaphore) { return is_semaphore ? "semaphore" : "string"; }
 
@@ -107,7 +108,7 @@ void Scan(Invocation& call) {
   const auto query = ReadScanQuery(call);
   if (!query || RefusesToMatch(call)) return;
   std::vector<std::string_view> found;
-  GlobWalk walk(call.server.matching, GlobWalk::kPageWorkMax);
+  GlobWalk walk(call.server.work, GlobWalk::kPageWorkMax);
   const std::uint64_t cursor =
       WalkKeys(call, query->cursor, query->count, walk,
                [&](const engine::KeyName& key, std::string_view type) {
@@ -115,6 +116,7 @@ void Scan(Invocation& call) {
                  if (query->glob.Matches(key.bytes, walk.compared()) &&
                      call.client.rights.MayRead(key.bytes, walk.compared())) {
                    found.push_back(key.bytes);
+                   walk.Charge(key.bytes.size() / kCopiedPerCompared);
                  }
                });
   call.reply.ArrayHeader(2);
@@ -131,13 +133,12 @@ void Keys(Invocation& call) {
   const auto glob = ReadGlob(call, "KEYS", call.arguments[1]);
   if (!glob || RefusesToMatch(call)) return;
   std::vector<std::string_view> found;
-  GlobWalk walk(call.server.matching, GlobWalk::kWholeWorkMax);
+  GlobWalk walk(call.server.work, GlobWalk::kWholeWorkMax);
   const std::uint64_t cursor =
       WalkKeys(call, 0, kLocksLookedAtMax, walk, [&](const engine::KeyName& key, std::string_view) {
         if (glob->Matches(key.bytes, walk.compared()) &&
             call.client.rights.MayRead(key.bytes, walk.compared())) {
           found.push_back(key.bytes);
-          // Charges the walk for copying the key into the reply.
           walk.Charge(key.bytes.size() / kCopiedPerCompared);
         }
       });
@@ -167,7 +168,7 @@ void RandomKey(Invocation& call) {
   std::string_view found;
   std::size_t steps = 0;
   bool is_second_round = false;
-  GlobWalk walk(call.server.matching, GlobWalk::kWholeWorkMax);
+  GlobWalk walk(call.server.work, GlobWalk::kWholeWorkMax);
   while (found.empty() && !(is_second_round && cursor == 0)) {
     if (cursor == 0) is_second_round = true;
     if (++steps > kLocksLookedAtMax || walk.is_spent()) return RefuseToWalk(call);
@@ -188,11 +189,15 @@ void Flush(Invocation& call, std::optional<std::uint8_t> db) {
       options.empty() || (options.size() == 1 && (EqualsIgnoreCase(options[0], "SYNC") ||
                                                   EqualsIgnoreCase(options[0], "ASYNC")));
   if (!is_known) return RefuseSyntax(call.reply);
-  call.server.delivery.BeginStep(call.now);
-  LocksOf(call).Flush(db, call.client, call.server.locks.StepAt(call.now));
-  call.server.values.store().Clear(db);
-  call.server.delivery.EndStep(call.now);
-  call.reply.Ok();
+  Flushes& flushes = call.server.flushes;
+  if (!flushes.IsLong(db)) {
+    flushes.FlushAtOnce(call.client, db, call.now);
+    return call.reply.Ok();
+  }
+  if (!call.server.delivery.is_in_step()) return flushes.Begin(call.client, db);
+  call.reply.Error(ErrorCode::kFull,
+                   "within MULTI or a script, at most " + std::to_string(Flushes::kKeysAtOnce) +
+                       " locks and values can be flushed; send FLUSHDB or FLUSHALL alone");
 }
 
 void FlushDb(Invocation& call) { Flush(call, call.client.profile.database); }
@@ -237,8 +242,8 @@ constexpr auto kRedisWalkCommands = std::to_array<CommandSpec>({
      {},
      "redis",
      "[ASYNC|SYNC]",
-     "Releases all locks taken the Redis way in this database, then hands them to the next in "
-     "their queues",
+     "Releases all locks taken the Redis way in this database, and hands them to the next in their "
+     "queues; more than 1,000 in steps, between which other requests are served",
      "O(locks); O(1) if this database has none"},
     {"FLUSHALL",
      FlushAll,

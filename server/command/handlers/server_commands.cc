@@ -87,7 +87,7 @@ void ConfigGet(Invocation& call) {
                                 " patterns, got " + std::to_string(patterns.size()));
   }
   if (RefusesToMatch(call)) return;
-  GlobWalk walk(call.server.matching, GlobWalk::kWholeWorkMax);
+  GlobWalk walk(call.server.work, GlobWalk::kWholeWorkMax);
   std::vector<Setting> found;
   for (const std::string_view pattern : patterns) {
     const auto glob = ReadGlob(call, "CONFIG GET", Lowered(pattern));

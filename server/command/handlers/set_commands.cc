@@ -118,7 +118,7 @@ void SScan(Invocation& call) {
   if (opened.value == nullptr) return BeginElementPage(call, 0);
   const auto glob = ReadElementScan(call);
   if (!glob) return;
-  GlobWalk walk(call.server.matching, GlobWalk::kPageWorkMax);
+  GlobWalk walk(call.server.work, GlobWalk::kPageWorkMax);
   std::vector<std::string_view> found;
   for (const std::string& member : opened.content().members()) {
     if (glob->Matches(member, walk.compared())) found.emplace_back(member);

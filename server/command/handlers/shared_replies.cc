@@ -50,7 +50,7 @@ std::optional<engine::Glob> ReadGlob(Invocation& call, std::string_view name,
 }
 
 bool RefusesToMatch(Invocation& call) {
-  if (call.server.matching.MayMatch()) return false;
+  if (call.server.work.MayMatch()) return false;
   call.reply.Error(ErrorCode::kErr,
                    "the commands of this transaction match too many names against patterns; use "
                    "fewer commands that walk over locks or names between MULTI and EXEC");

@@ -251,7 +251,7 @@ void ZScan(Invocation& call) {
   if (opened.value == nullptr) return BeginElementPage(call, 0);
   const auto glob = ReadElementScan(call);
   if (!glob) return;
-  GlobWalk walk(call.server.matching, GlobWalk::kPageWorkMax);
+  GlobWalk walk(call.server.work, GlobWalk::kPageWorkMax);
   std::vector<const SortedSet::Member*> found;
   for (const SortedSet::Member& member : opened.content().members()) {
     if (glob->Matches(member.name, walk.compared())) found.push_back(&member);

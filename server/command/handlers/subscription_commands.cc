@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "server/command/handlers/command_costs.h"
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/shared_replies.h"
 #include "server/command/server_parts.h"
@@ -139,6 +140,7 @@ void UnsubscribeBy(Invocation& call, ChannelKind kind, std::string_view word) {
     std::for_each(names.begin(), names.end(), leave);
     return;
   }
+  if (RefusesCost(call)) return;
   const std::vector<std::string> all = NamesOf(call.client, kind);
   if (all.empty()) return Confirm(call, kind, word, nullptr);
   std::for_each(all.begin(), all.end(), leave);
@@ -211,8 +213,8 @@ void ListNamesOf(Invocation& call, ChannelKind kind) {
   const std::string command =
       kind == ChannelKind::kShard ? "PUBSUB SHARDCHANNELS" : "PUBSUB CHANNELS";
   const auto glob = ReadGlob(call, command, call.arguments.size() == 3 ? call.arguments[2] : "*");
-  if (!glob || RefusesToMatch(call)) return;
-  GlobWalk walk(call.server.matching, GlobWalk::kWholeWorkMax);
+  if (!glob || RefusesToMatch(call) || RefusesCost(call)) return;
+  GlobWalk walk(call.server.work, GlobWalk::kWholeWorkMax);
   std::vector<std::string_view> names;
   call.server.channels.VisitNames(kind, [&](std::string_view name) {
     walk.ChargeLook();

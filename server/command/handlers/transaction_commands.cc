@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "server/command/handlers/command_costs.h"
 #include "server/command/handlers/command_families.h"
 #include "server/command/server_parts.h"
 #include "server/command/table/argument_reader.h"
@@ -48,51 +49,75 @@ bool HasAnyChanged(Invocation& call, Transaction& transaction) {
 }
 
 // Returns the text of the error with which the server would refuse one of the requests in its
-// present state; empty if it would refuse none. In the latter case all are executed, even if memory
-// becomes short in between: the limit on the size of a transaction also bounds the memory that it
-// may take.
-std::string WhyNotNow(Invocation& call, const Transaction& transaction) {
-  call.server.availability.LookAtMemory(call.now);
+// present state, or all of them together because of their cost; empty if it would refuse none. In
+// the latter case all are executed, even if memory becomes short in between: the limits on the size
+// of a transaction and of its replies also bound the memory that it may take.
+std::string WhyNotNow(Invocation& call, const Transaction& transaction, const Cost& cost) {
   std::string line;
   protocol::ReplyWriter writer(line, protocol::RespVersion::kResp2);
-  if (!call.server.availability.RefusesQueued(transaction.flags(), writer)) return {};
+  if (!call.server.availability.RefusesQueued(transaction.flags(), writer) &&
+      !RefusesCost(call.server, cost, writer)) {
+    return {};
+  }
   constexpr std::size_t kSignAndEnd = 3;
   return line.substr(1, line.size() - kSignAndEnd);
 }
 
-void ExecuteAll(Invocation& call, Transaction& transaction) {
+// Whether a request is refused because the replies before it were longer than estimated. This
+// happens only if earlier requests of the transaction have moved what it would show.
+bool RefusesMore(const Invocation& call, std::size_t row, std::uint64_t written_max,
+                 protocol::ReplyWriter& reply) {
+  if (call.client.output.written() <= written_max) return false;
+  if (IsSmall(*call.server.table.rows()[row])) return false;
+  RefusesCost(call.server, {.reply_bytes = ~std::uint64_t{0}}, reply);
+  return true;
+}
+
+void ExecuteAll(Invocation& call, const Transaction& transaction, const Cost& cost) {
+  const std::uint64_t written_max =
+      call.client.output.written() + call.server.transactions.LimitsNow().reply_bytes_max;
   call.reply.ArrayHeader(transaction.size());
-  protocol::Arguments arguments;
   call.server.delivery.BeginStep(call.now);
-  call.server.matching.BeginTransaction();
-  while (const auto row = transaction.TakeNext(arguments)) {
+  call.server.work.BeginTransaction();
+  transaction.Visit([&](std::size_t row, const protocol::Arguments& arguments) {
     Invocation each{call.server,          call.client, arguments,
                     call.client.writer(), call.now,    {.db = call.client.profile.database}};
-    if (call.server.admission.MayStill(call.client, *row, arguments, each.reply)) {
-      call.server.executor.RunInStep(*row, each, Origin::kClient);
+    if (call.server.admission.MayStill(call.client, row, arguments, each.reply) &&
+        !RefusesMore(call, row, written_max, each.reply)) {
+      call.server.executor.RunInStep(row, each, Origin::kClient);
     } else {
-      call.server.statistics.commands.CountRejected(*row, *each.reply.error());
+      call.server.statistics.commands.CountRejected(row, *each.reply.error());
     }
-  }
-  call.server.matching.EndTransaction();
+    return true;
+  });
+  call.server.work.EndTransaction();
   call.server.delivery.EndStep(call.now);
+  call.server.work.Charge(cost.work);
+}
+
+Cost CostOfAll(Invocation& call, const Transaction& transaction) {
+  call.server.availability.LookAtMemory(call.now);
+  return CostOf(call.server.table,
+                {call.server, call.client, call.arguments, call.client.profile.database, call.now},
+                transaction);
 }
 
 void Exec(Invocation& call) {
   if (!Transactions::IsCollecting(call.client))
     return call.reply.Error(ErrorCode::kErr, "EXEC without MULTI");
   Transaction& transaction = *call.client.transaction;
+  const Cost cost = CostOfAll(call, transaction);
   if (transaction.is_spoiled()) {
     call.reply.Error(ErrorCode::kExecAbort, "Transaction discarded because of previous errors.");
   } else if (transaction.slots().differ()) {
     KeyRouting::RefuseSlots(call.reply);
-  } else if (const std::string why = WhyNotNow(call, transaction); !why.empty()) {
+  } else if (const std::string why = WhyNotNow(call, transaction, cost); !why.empty()) {
     call.reply.Error(ErrorCode::kExecAbort, "Transaction discarded because of: " + why);
   } else if (HasAnyChanged(call, transaction)) {
     call.client.output.NoteFlags(kReadOnly);
     call.reply.NullArray();
   } else {
-    ExecuteAll(call, transaction);
+    ExecuteAll(call, transaction, cost);
   }
   call.server.transactions.Drop(call.client);
 }

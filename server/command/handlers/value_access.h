@@ -38,6 +38,9 @@ extern template Opened<values::List> OpenValue(Invocation&, std::size_t);
 extern template Opened<values::SortedSet> OpenValue(Invocation&, std::size_t);
 extern template Opened<values::Set> OpenValue(Invocation&, std::size_t);
 
+// The work of copying one element of a value, in the unit of WorkMeter.
+inline constexpr std::uint64_t kCopyWork = 200;
+
 // By how much a command may make a value larger, at most.
 struct Growth {
   std::size_t elements = 0;
@@ -86,6 +89,7 @@ values::Value* GrowValue(Invocation& call, Opened<Content>& opened, const Growth
     }
   }
   Content changed = opened.value != nullptr ? opened.content() : Content();
+  call.server.work.Charge(changed.size() * kCopyWork);
   change(changed);
   const Size before = opened.value != nullptr ? SizeOf(opened.content()) : Size{};
   opened.is_refused = RefusesSize(call, opened.key.bytes, before, SizeOf(changed));

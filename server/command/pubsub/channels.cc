@@ -37,7 +37,7 @@ std::size_t Channels::NameHash::operator()(std::string_view name) const {
   return XXH3_64bits_withSeed(name.data(), name.size(), seed);
 }
 
-Channels::Channels(std::uint64_t hash_seed, MatchingMeter& meter)
+Channels::Channels(std::uint64_t hash_seed, WorkMeter& meter)
     : meter_(meter),
       names_{Names(0, NameHash{hash_seed}), Names(0, NameHash{hash_seed}),
              Names(0, NameHash{hash_seed})} {}
@@ -116,7 +116,7 @@ void Channels::VisitPatternsOf(std::string_view channel,
     if (is_hidden && !pattern.name.starts_with(kLockChannelPrefix)) return true;
     return visit(pattern);
   });
-  matched_in_turn_ += compared;
+  spent_in_turn_ += compared;
   meter_.Charge(compared);
 }
 
@@ -188,8 +188,8 @@ void Channels::PublishOrDefer(std::string_view channel, std::string_view message
 }
 
 void Channels::PublishDeferred() {
-  matched_in_turn_ = 0;
-  while (has_deferred() && matched_in_turn_ < kMatchingPerTurn) {
+  spent_in_turn_ = 0;
+  while (has_deferred() && spent_in_turn_ < kWorkPerTurn) {
     const DeferredMessage deferred = std::move(deferred_.front());
     deferred_.pop_front();
     deferred_bytes_ -= sizeof(DeferredMessage) + deferred.channel.size() + deferred.message.size();
@@ -218,6 +218,9 @@ const Channel* Channels::Find(ChannelKind kind, std::string_view name) const {
 }
 
 std::size_t Channels::Deliver(const Channel& channel, Encoding& encoding) {
+  const std::uint64_t work = channel.subscribers.size() * kDeliveryWork;
+  spent_in_turn_ += work;
+  meter_.Charge(work);
   for (Client* client : channel.subscribers) client->Push(encoding.For(client->profile.version));
   return channel.subscribers.size();
 }

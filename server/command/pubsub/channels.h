@@ -43,9 +43,9 @@ class ChannelObserver {
 // is also a beginning of the channel's name. A message is written to the outputs of its current
 // subscribers, once for each of their names that matches, and is not stored.
 //
-// In one turn, messages that the server itself publishes are matched against patterns only up to
-// kMatchingPerTurn. The rest is deferred to later turns, in order, so that neither many events nor
-// costly patterns can make a turn long.
+// In one turn, messages that the server itself publishes are matched against patterns, and written
+// for the subscribers of patterns, only up to kWorkPerTurn. The rest is deferred to later turns, in
+// order, so that neither many events nor costly patterns can make a turn long.
 //
 // Loop-confined. Subscribing and unsubscribing are O(log patterns). Publishing is O(patterns that
 // share the channel's beginning + receivers).
@@ -59,13 +59,15 @@ class Channels {
   // patterns of all connections.
   static constexpr std::uint64_t kPatternCostMax = 1'000'000;
   static constexpr std::uint64_t kAllPatternsCostMax = 4 * kPatternCostMax;
-  // The maximum number of bytes compared for the server's messages in one turn. The last message
-  // may exceed it.
-  static constexpr std::uint64_t kMatchingPerTurn = 2'000'000;
+  // The maximum work for the server's messages in one turn, in the unit of WorkMeter. The last
+  // message may exceed it.
+  static constexpr std::uint64_t kWorkPerTurn = 2'000'000;
+  // The work of writing a message to the output of one client.
+  static constexpr std::uint64_t kDeliveryWork = 200;
   // If deferred messages take more memory, the connection with the costliest patterns is closed.
   static constexpr std::size_t kDeferredBytesMax = 64 * 1024 * 1024;
 
-  Channels(std::uint64_t hash_seed, MatchingMeter& meter);
+  Channels(std::uint64_t hash_seed, WorkMeter& meter);
 
   // Returns false if the client was already subscribed.
   bool Subscribe(Client& client, ChannelKind kind, std::string_view name);
@@ -145,20 +147,20 @@ class Channels {
                        const std::function<bool(const Channel& pattern)>& visit);
   std::size_t PublishByName(std::string_view channel, std::string_view message);
   std::size_t PublishByPattern(std::string_view channel, std::string_view message);
-  bool IsTurnSpent() const { return matched_in_turn_ >= kMatchingPerTurn || has_deferred(); }
+  bool IsTurnSpent() const { return spent_in_turn_ >= kWorkPerTurn || has_deferred(); }
   void PublishOrDefer(std::string_view channel, std::string_view message);
   void CloseCostliest();
   const Channel* Find(ChannelKind kind, std::string_view name) const;
-  static std::size_t Deliver(const Channel& channel, Encoding& encoding);
+  std::size_t Deliver(const Channel& channel, Encoding& encoding);
   static void DeliverGrant(const Channel& channel, Encoding& encoding, const DeliveredGrant& grant,
                            bool is_shared);
 
-  MatchingMeter& meter_;
+  WorkMeter& meter_;
   std::array<Names, kChannelKinds> names_;
   PatternList patterns_;  // the patterns among names_
   std::deque<DeferredMessage> deferred_;
   std::size_t deferred_bytes_ = 0;
-  std::uint64_t matched_in_turn_ = 0;
+  std::uint64_t spent_in_turn_ = 0;
   std::vector<ChannelObserver*> observers_;
   std::size_t subscriptions_max_ = 10'000;
   bool lock_events_to_all_patterns_ = false;

@@ -1,4 +1,4 @@
-// Limits the length of the globs in requests, and the work of matching them.
+// Limits the length of the globs in requests, and the work of matching them and of other commands.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "server/engine/api/match_budget.h"
+#include "server/engine/lock_engine.h"
 
 namespace fairlock::command {
 
@@ -14,17 +15,22 @@ namespace fairlock::command {
 // enough. `name` is the command or the option to which the glob belongs.
 std::string DescribeLongGlob(std::string_view name, std::string_view glob);
 
-// Counts the work of matching for all clients of a server. Loop-confined.
-class MatchingMeter {
+// Counts, for all clients of a server, the work that does not show in the bytes of requests and
+// replies. The unit is the comparison of one byte, which takes about a nanosecond. Loop-confined.
+class WorkMeter {
  public:
   // The approximate number of bytes that all walks of one transaction together may compare.
   static constexpr std::uint64_t kTransactionWorkMax = 4'000'000;
-  // A client pays for matching as it pays for the bytes of its requests and replies: comparing this
+  // A client pays for work as it pays for the bytes of its requests and replies: comparing this
   // many bytes takes as long as executing one byte of a request.
   static constexpr std::uint64_t kWorkPerByte = 32;
+  // The work of examining one place or hold in a search for a deadlock.
+  static constexpr std::uint64_t kSearchWork = 400;
+
+  explicit WorkMeter(const engine::LockEngine& engine) : engine_(engine) {}
 
   void Charge(std::uint64_t work) { total_ += work; }
-  std::uint64_t total() const { return total_; }
+  std::uint64_t total() const { return total_ + engine_.deadlocks().searched() * kSearchWork; }
   // Called when EXEC begins.
   void BeginTransaction() { transaction_began_at_ = total_; }
   void EndTransaction() { transaction_began_at_.reset(); }
@@ -34,6 +40,7 @@ class MatchingMeter {
   }
 
  private:
+  const engine::LockEngine& engine_;
   std::uint64_t total_ = 0;
   std::optional<std::uint64_t> transaction_began_at_;
 };
@@ -48,13 +55,13 @@ class GlobWalk : public engine::MatchBudget {
   // A command without a cursor is refused after this much work.
   static constexpr std::uint64_t kWholeWorkMax = 8'000'000;
 
-  GlobWalk(MatchingMeter& meter, std::uint64_t work_max) : MatchBudget(work_max), meter_(meter) {}
+  GlobWalk(WorkMeter& meter, std::uint64_t work_max) : MatchBudget(work_max), meter_(meter) {}
   GlobWalk(const GlobWalk&) = delete;
   GlobWalk& operator=(const GlobWalk&) = delete;
   ~GlobWalk() { meter_.Charge(spent()); }
 
  private:
-  MatchingMeter& meter_;
+  WorkMeter& meter_;
 };
 
 }  // namespace fairlock::command

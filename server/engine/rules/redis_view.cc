@@ -263,19 +263,21 @@ void RedisView::SetLease(std::uint64_t hash, LockEntry& lock, Hold& hold, Durati
   events_.Emit(EventKind::kRenewed, hash, lock, hold, now);
 }
 
-void RedisView::Flush(std::optional<std::uint8_t> db, const Attachment& from, Step step) {
+std::uint64_t RedisView::Flush(std::uint64_t cursor, std::size_t count,
+                               std::optional<std::uint8_t> db, const Attachment& from, Step step) {
   assert(state_.is_in_transaction);
   std::vector<NamedKey> keys;
-  std::uint64_t cursor = 0;
+  std::size_t looked = 0;
   // Locks of other databases are in the same table, so the walk ends when this database has none
   // left.
   const auto is_any_left = [&] {
     return db ? state_.locks_by_db[*db] > 0 : state_.table.size() > 0;
   };
-  if (!is_any_left()) return;
+  if (!is_any_left()) return 0;
   do {
     keys.clear();
     cursor = state_.table.ScanGroup(cursor, [&](const LockEntry& lock) {
+      ++looked;
       const KeyName key = lock.key();
       if (db && *db != key.db) return;
       keys.push_back({state_.table.HashOf(key), key.db, std::string(key.bytes)});
@@ -284,7 +286,8 @@ void RedisView::Flush(std::optional<std::uint8_t> db, const Attachment& from, St
       LockEntry* lock = expiry_.FindCurrent(key.hash, {key.db, key.bytes, key.hash}, step);
       if (lock != nullptr) FlushLock(key.hash, *lock, from, step);
     }
-  } while (cursor != 0 && is_any_left());
+  } while (cursor != 0 && looked < count && is_any_left());
+  return is_any_left() ? cursor : 0;
 }
 
 void RedisView::FlushLock(std::uint64_t hash, LockEntry& lock, const Attachment& from, Step step) {

@@ -63,9 +63,10 @@ class RedisView {
   bool Release(const KeyName& key, const Attachment& from, Step step);
   // True: the lease has changed, or ended.
   bool Expire(const ExpiryRequest& request, const Attachment& from, Step step);
-  // Ends all holds that Redis commands took, in one database or in all. REQUIRES: within a
-  // transaction.
-  void Flush(std::optional<std::uint8_t> db, const Attachment& from, Step step);
+  // Ends the holds that Redis commands took of about `count` locks from `cursor` on, in one
+  // database or in all. The cursor works as in LockEngine::Scan. REQUIRES: within a transaction.
+  std::uint64_t Flush(std::uint64_t cursor, std::size_t count, std::optional<std::uint8_t> db,
+                      const Attachment& from, Step step);
   // Views are valid until the next change.
   KeyLook Look(const KeyName& key, Step step);
   // As Look, but does not end what is due, so all views stay valid.

@@ -101,12 +101,12 @@ void TurnLoop::RunTasks() {
   // The changes that they make would no longer be persisted.
   if (stop_ == Stop::kBegun) turn_.tasks.clear();
   // Tasks that are added in the meantime run in the next turn. So do the remaining ones if the
-  // others have used up the allowance for matching globs.
-  const command::MatchingMeter& matching = turn_.server.matching;
-  const std::uint64_t matched_max =
-      matching.total() + turn_.limits.light_bytes_max * command::MatchingMeter::kWorkPerByte;
+  // others have used up the allowance for work.
+  const command::WorkMeter& meter = turn_.server.work;
+  const std::uint64_t work_max =
+      meter.total() + turn_.limits.light_bytes_max * command::WorkMeter::kWorkPerByte;
   std::size_t left = turn_.tasks.size();
-  for (; left > 0 && !turn_.tasks.empty() && matching.total() <= matched_max; --left) {
+  for (; left > 0 && !turn_.tasks.empty() && meter.total() <= work_max; --left) {
     TurnTask* const task = turn_.tasks.front();
     turn_.tasks.erase(turn_.tasks.begin());
     task->TakeTurn(turn_.now);

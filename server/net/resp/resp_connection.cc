@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "server/command/client/transaction.h"
+
 namespace fairlock::net {
 
 namespace {
@@ -65,6 +67,12 @@ void RespConnection::HandleReadiness(const Readiness& readiness) {
   }
 }
 
+// What EXEC will cost cannot be seen from its bytes, so that of many requests is never light.
+bool RespConnection::HasLongTransaction() const {
+  constexpr std::size_t kRequestsMax = 16;
+  return client().transaction != nullptr && client().transaction->size() > kRequestsMax;
+}
+
 // A connection whose request waits is always read: its end must be seen before a lock is granted to
 // it. Many connections that were idle until now may send large requests at the same time, so a
 // crowded turn also defers those that have sent much.
@@ -72,7 +80,7 @@ void RespConnection::ReceiveIfLight() {
   if (!is_waiting()) {
     const std::size_t received = turn_.arena.used_bytes();
     const bool is_crowded = received >= turn_.limits.light_bytes_max / 4;
-    if (share_.IsOverShare(turn_.now) || is_partial() ||
+    if (share_.IsOverShare(turn_.now) || is_partial() || HasLongTransaction() ||
         (is_crowded && socket_.HasMoreThan(kLittleBytes))) {
       return Defer();
     }
@@ -152,22 +160,22 @@ std::size_t RespConnection::Execute() {
   if (is_closed()) return 0;
   const std::uint64_t executed_before = client().profile.commands_processed;
   const std::uint64_t written_before = client().output.written();
-  const command::MatchingMeter& matching = turn_.server.matching;
-  const std::uint64_t matched_before = matching.total();
+  const command::WorkMeter& meter = turn_.server.work;
+  const std::uint64_t done_before = meter.total();
   const std::uint64_t scripts_ns_before = turn_.server.script_turns.run_ns();
-  const std::size_t work = CanExecute() ? ConsumeInput() : 0;
+  const std::size_t consumed = CanExecute() ? ConsumeInput() : 0;
   StoreArrived();
   FollowPartialRequest(client().profile.commands_processed != executed_before);
   const auto written = static_cast<std::size_t>(client().output.written() - written_before);
-  const std::size_t matched =
-      (matching.total() - matched_before) / command::MatchingMeter::kWorkPerByte;
+  const std::size_t work = (meter.total() - done_before) / command::WorkMeter::kWorkPerByte;
   const std::uint64_t scripts_ns = turn_.server.script_turns.run_ns() - scripts_ns_before;
   if (scripts_ns >= ScriptQueue::kChargedNsMin) {
     turn_.scripts.Charge(*this, ScriptAccount(), scripts_ns);
   }
-  share_.Charge(written + matched + scripts_ns / FairShareMeter::kScriptNsPerByte, turn_.now);
+  share_.Charge(written + scripts_ns / FairShareMeter::kScriptNsPerByte, turn_.now);
+  if (work > 0) share_.ChargeWork(work, turn_.now);
   NoticeOutput();
-  return work + written + matched;
+  return consumed + written + work;
 }
 
 // The deadline runs from the turn in which the preceding request was executed.
@@ -206,18 +214,17 @@ std::size_t RespConnection::ConsumeInput() {
   std::size_t consumed = 0;
   std::size_t requests_left = turn_.limits.requests_max;
   const std::uint64_t written_max = client().output.written() + turn_.limits.deferred_bytes_max;
-  const command::MatchingMeter& matching = turn_.server.matching;
-  const std::uint64_t matched_max =
-      matching.total() + turn_.limits.deferred_bytes_max * command::MatchingMeter::kWorkPerByte;
+  const command::WorkMeter& meter = turn_.server.work;
+  const std::uint64_t work_max =
+      meter.total() + turn_.limits.deferred_bytes_max * command::WorkMeter::kWorkPerByte;
   do {
     const std::size_t slice = std::min(requests_left, kRequestsPerSlice);
     input_.MarkSeen();
     consumed += pipeline_.Consume(input.substr(consumed), slice, turn_.now);
     requests_left -= slice;
-    // Long replies and expensive glob matching also end the loop, so that other connections are
-    // served.
+    // Long replies and other work also end the loop, so that other connections are served.
   } while (requests_left > 0 && CanExecute() && !pipeline_.awaits_script_turn() &&
-           client().output.written() <= written_max && matching.total() <= matched_max);
+           client().output.written() <= written_max && meter.total() <= work_max);
   input_.DropFront(consumed);
   return consumed;
 }

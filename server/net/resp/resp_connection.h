@@ -136,6 +136,7 @@ class RespConnection final : public command::Transport,
   // Returns how many bytes were received.
   std::size_t Receive(std::size_t bytes_max);
   void ReceiveIfLight();
+  bool HasLongTransaction() const;
   void TakeIn(std::string_view received);
   void Defer();
   // Its next request runs a script, and waits for its turn.

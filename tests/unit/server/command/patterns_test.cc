@@ -182,20 +182,20 @@ TEST_F(PatternsTest, EventsThatCostMuchComeInLaterTurnsInTheirOrder) {
     expected.push_back(std::string(1000, 'a') + std::to_string(i));
     request += " " + expected.back() + " o";
   }
-  const std::uint64_t before_all = server_.parts().matching.total();
+  const std::uint64_t before_all = server_.parts().work.total();
   EXPECT_EQ(other_.Say(request), "1");
-  EXPECT_LE(server_.parts().matching.total() - before_all,
-            2 * (Channels::kMatchingPerTurn + Channels::kPatternCostMax));
+  EXPECT_LE(server_.parts().work.total() - before_all,
+            2 * (Channels::kWorkPerTurn + Channels::kPatternCostMax));
   EXPECT_TRUE(server_.parts().channels.has_deferred());
   std::string heard;
   int turns = 0;
   for (; server_.parts().channels.has_deferred() && turns < 100; ++turns) {
     heard += listener.Hear() + "\n";
-    const std::uint64_t before = server_.parts().matching.total();
+    const std::uint64_t before = server_.parts().work.total();
     const bool is_more_due = server_.parts().Advance(server_.now(), 1000);
     EXPECT_EQ(is_more_due, server_.parts().channels.has_deferred());
-    EXPECT_LE(server_.parts().matching.total() - before,
-              Channels::kMatchingPerTurn + Channels::kPatternCostMax + 10'000);
+    EXPECT_LE(server_.parts().work.total() - before,
+              Channels::kWorkPerTurn + Channels::kPatternCostMax + 10'000);
   }
   heard += listener.Hear();
   EXPECT_GT(turns, 2);
@@ -231,9 +231,9 @@ class WalksTest : public PatternsTest {
   }
   // Returns an upper bound on the matching that this request does.
   std::uint64_t MatchedAtMost(std::initializer_list<std::string_view> words) {
-    const std::uint64_t before = server_.parts().matching.total();
+    const std::uint64_t before = server_.parts().work.total();
     reply_ = other_.Say(words);
-    return server_.parts().matching.total() - before;
+    return server_.parts().work.total() - before;
   }
 
   static constexpr int kKeys = 150;
@@ -273,7 +273,7 @@ TEST_F(WalksTest, ShareABoundInATransaction) {
   other_.Say("MULTI");
   for (int i = 0; i < 30; ++i) other_.Say({"SCAN", "0", "MATCH", glob_, "COUNT", "1000"});
   EXPECT_LE(MatchedAtMost({"EXEC"}),
-            MatchingMeter::kTransactionWorkMax + GlobWalk::kPageWorkMax + kBeyond);
+            WorkMeter::kTransactionWorkMax + GlobWalk::kPageWorkMax + kBeyond);
   EXPECT_THAT(reply_, HasSubstr("-ERR the commands of this transaction match too many names"));
   // After the transaction, walks work again.
   EXPECT_THAT(other_.Say("KEYS *0"), StartsWith("["));

@@ -180,6 +180,64 @@ TEST_F(RedisCommands, WalkTheKeysThatExist) {
   EXPECT_EQ(client_.Say("DBSIZE"), "0");
 }
 
+// Takes more locks, and makes more values, than are flushed in one step.
+void TakeMany(TestClient& client, int count) {
+  for (int i = 0; i < count; ++i) {
+    client.Say("SET key:" + std::to_string(i) + " v");
+    client.Say("SADD set:" + std::to_string(i) + " v");
+  }
+}
+
+TEST_F(RedisCommands, FlushManyKeysInSteps) {
+  TestClient& other = server_.Connect();
+  TestClient& waiter = server_.Connect();
+  TakeMany(client_, 1000);
+  client_.Say("SELECT 1");
+  client_.Say("SET k v");
+  client_.Say("SELECT 0");
+  EXPECT_EQ(waiter.Say("LOCK key:1 next WAIT 1h"), "");
+  EXPECT_EQ(client_.Say("FLUSHDB"), "");
+  // Other requests are executed in between, and later ones of the same client wait.
+  EXPECT_EQ(client_.Say("DBSIZE"), "");
+  EXPECT_EQ(other.Say("DBSIZE"), "2000");
+  EXPECT_TRUE(server_.parts().Advance(server_.now(), 100));
+  const int left = std::stoi(other.Say("DBSIZE"));
+  EXPECT_LT(left, 2000);
+  EXPECT_GT(left, 1000);
+  server_.AdvanceBy(0);
+  EXPECT_EQ(client_.Hear(), "OK\n1");
+  EXPECT_EQ(waiter.Hear(), "1002");
+  EXPECT_EQ(client_.Say("FLUSHALL"), "OK");
+  EXPECT_EQ(server_.parts().statistics.gauges.waiting_clients, 0U);
+}
+
+TEST_F(RedisCommands, FlushStopsWithItsConnection) {
+  TestClient& other = server_.Connect();
+  TakeMany(client_, 1000);
+  client_.Say("FLUSHALL");
+  server_.parts().Advance(server_.now(), 100);
+  client_.Close();
+  server_.AdvanceBy(0);
+  EXPECT_NE(other.Say("DBSIZE"), "0");
+  other.Say("FLUSHALL");
+  server_.AdvanceBy(0);
+  EXPECT_EQ(other.Hear(), "OK");
+  EXPECT_EQ(other.Say("DBSIZE"), "0");
+}
+
+TEST_F(RedisCommands, FlushNotTooManyKeysInOneStep) {
+  TakeMany(client_, 501);
+  const std::string refusal =
+      "-FULL within MULTI or a script, at most 1000 locks and values can be flushed; send FLUSHDB "
+      "or FLUSHALL alone";
+  client_.Say("MULTI");
+  client_.Say("FLUSHALL");
+  EXPECT_EQ(client_.Say("EXEC"), "[" + refusal + "]");
+  EXPECT_THAT(client_.Say({"EVAL", "return redis.call('FLUSHDB')", "0"}),
+              testing::HasSubstr("-FULL within MULTI or a script"));
+  EXPECT_EQ(client_.Say("DBSIZE"), "1002");
+}
+
 // A transport that accepts no output, so that no reply is ever sent.
 class DeafTransport final : public Transport {
  public:

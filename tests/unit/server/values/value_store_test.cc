@@ -153,10 +153,10 @@ TEST_F(Values, OfEveryTypeAreRestored) {
 TEST_F(Values, AreClearedByDatabase) {
   Make("a");
   Make("b", "f", 1);
-  store_.Clear(1);
+  EXPECT_EQ(store_.Clear(0, 1'000'000, 1), 0U);
   EXPECT_EQ(store_.Count(1), 0U);
   EXPECT_EQ(store_.Count(0), 1U);
-  store_.Clear(std::nullopt);
+  EXPECT_EQ(store_.Clear(0, 1'000'000, std::nullopt), 0U);
   EXPECT_TRUE(store_.empty());
 }
 
@@ -175,6 +175,35 @@ TEST_F(Values, AreAllVisitedByAScan) {
     });
   } while (cursor != 0);
   EXPECT_THAT(found, testing::UnorderedElementsAreArray(expected));
+}
+
+TEST_F(Values, AreClearedInSteps) {
+  for (int i = 0; i < 500; ++i) Make("k" + std::to_string(i));
+  std::uint64_t cursor = 0;
+  int steps = 0;
+  do {
+    cursor = store_.Clear(cursor, 50, 0);
+    ++steps;
+    EXPECT_GE(store_.size() + static_cast<std::size_t>(steps) * 100, 500U);
+  } while (cursor != 0);
+  EXPECT_GT(steps, 5);
+  EXPECT_TRUE(store_.empty());
+}
+
+TEST_F(Values, WithManyElementsAreFreedInSteps) {
+  constexpr int kValues = 100;
+  for (int i = 0; i < kValues; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    auto& hash = std::get<Hash>(Make(key).content);
+    for (int field = 0; field < 1000; ++field) hash.Set(std::to_string(field), "v");
+  }
+  store_.Clear(0, 1'000'000, std::nullopt);
+  EXPECT_TRUE(store_.empty());
+  int steps = 1;
+  EXPECT_EQ(store_.NextDeadline(), 0);
+  while (store_.Advance(0, 1000)) ++steps;
+  EXPECT_GT(steps, 2);
+  EXPECT_EQ(store_.NextDeadline(), engine::kNever);
 }
 
 }  // namespace

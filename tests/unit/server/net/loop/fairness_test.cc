@@ -101,6 +101,42 @@ TEST(Fairness, LongRepliesAreSplitIntoTurns) {
   EXPECT_GE(turns, kPages);
 }
 
+// Owner i holds key i and waits for key i + 1, which it learns on a channel.
+void MakeChainOfWaits(TestPeer& peer, int length) {
+  for (int i = 0; i < length; ++i) {
+    const std::string owner = " o" + std::to_string(i);
+    peer.Send("LOCK k" + std::to_string(i) + owner + "\r\n");
+    ASSERT_GT(ReceiveNumber(peer), 0);
+    if (i == 0) continue;
+    peer.Send("LOCK k" + std::to_string(i) + " o" + std::to_string(i - 1) +
+              " WAIT 1h NOTIFY news\r\n");
+    ASSERT_EQ(peer.Receive(5), "$-1\r\n");
+  }
+}
+
+TEST(Fairness, LongSearchesForDeadlocksAreSplitIntoTurns) {
+  constexpr int kLength = 1000;
+  constexpr std::size_t kSearches = 30;
+  LoopOnThread loop;
+  TestPeer subscriber(loop.unix_path());
+  subscriber.Send("SUBSCRIBE news\r\n");
+  ASSERT_EQ(subscriber.Receive(3), "*3\r");
+  TestPeer peer(loop.unix_path());
+  MakeChainOfWaits(peer, kLength);
+  std::uint64_t turns = 0;
+  const auto count = [&](TurnLoop&, command::ServerParts& parts) {
+    turns = parts.statistics.counters.turns - turns;
+  };
+  loop.Do(count);
+  peer.Send(Repeated("LOCK k0 o" + std::to_string(kLength - 1) + " WAIT 1h\r\n", kSearches) +
+            "ECHO end\r\n");
+  std::string received;
+  while (!received.ends_with("$3\r\nend\r\n")) received += peer.Receive(1);
+  ASSERT_TRUE(received.starts_with("-DEADLOCK"));
+  loop.Do(count);
+  EXPECT_GE(turns, kSearches / 2);
+}
+
 // Returns the figure called `name` from a reply to INFO.
 std::uint64_t ReceiveFigure(TestPeer& peer, std::string_view name) {
   std::string received;

@@ -29,6 +29,16 @@ TEST(FairShareMeter, IsClearAfterASecondWithoutRequests) {
   EXPECT_EQ(meter.RecentBytes(5000 + 1024), 0U);
 }
 
+TEST(FairShareMeter, WorkIsClearAfterEightSecondsAndBytesAddNothingToIt) {
+  FairShareMeter meter;
+  meter.ChargeWork(100 * FairShareMeter::kRecentWorkMax, 5000);
+  EXPECT_EQ(meter.RecentBytes(5000), FairShareMeter::kRecentWorkMax);
+  meter.Charge(1000, 5000);
+  EXPECT_EQ(meter.RecentBytes(5000), FairShareMeter::kRecentWorkMax);
+  EXPECT_TRUE(meter.IsOverShare(12'000));
+  EXPECT_EQ(meter.RecentBytes(13'000), 0U);
+}
+
 TEST(FairShareMeter, SurvivesWrapAroundOfTheTime) {
   FairShareMeter meter;
   meter.Charge(10'000, 1);
