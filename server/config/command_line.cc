@@ -31,9 +31,46 @@ struct GivenOptions {
   std::vector<std::vector<std::string>> values;  // indexed like AllOptions(); the last value wins
 };
 
+// CLI11 takes some values for more than text: "{}" for none, and nothing after `=` for the next
+// word. So each value gets a zero byte, which no argument of a process can contain, before it is
+// parsed.
+constexpr char kValueMark = '\0';
+
+std::string ValueOf(const std::string& word) {
+  return word.starts_with(kValueMark) ? word.substr(1) : word;
+}
+
+// In reverse order, as CLI11 expects it.
+std::vector<std::string> MarkValues(const CLI::App& app, std::span<const char* const> arguments) {
+  const auto takes_value = [&](const std::string& name) {
+    const CLI::Option* const option = app.get_option_no_throw(name);
+    return option != nullptr && option->get_expected_max() > 0;
+  };
+  std::vector<std::string> reversed;
+  bool is_value = false;
+  for (std::string word : arguments) {
+    const std::size_t equals = word.find('=');
+    const bool is_option =
+        !is_value && word.starts_with("--") && takes_value(word.substr(0, equals));
+    if (is_value) word.insert(0, 1, kValueMark);
+    if (is_option && equals != std::string::npos) word.insert(equals + 1, 1, kValueMark);
+    is_value = is_option && equals == std::string::npos;
+    reversed.insert(reversed.begin(), word);
+  }
+  return reversed;
+}
+
 // A script whose variable is empty must not start a server, or create an empty fleet.
-std::string RefuseEmpty(const std::string& value) {
-  return value.empty() ? "the value must not be empty" : "";
+std::string RefuseEmpty(const std::string& word) {
+  return ValueOf(word).empty() ? "the value must not be empty" : "";
+}
+
+void AddText(CLI::App& app, const std::string& name, std::string& target) {
+  const CLI::callback_t take = [&target](const CLI::results_t& words) {
+    target = ValueOf(words.back());
+    return true;
+  };
+  app.add_option(name, take)->check(RefuseEmpty);
 }
 
 void Describe(CLI::App& app, GivenOptions& given) {
@@ -43,19 +80,23 @@ void Describe(CLI::App& app, GivenOptions& given) {
   app.add_flag("--print-config", given.print_config);
   app.add_flag("--check-data", given.check_data);
   app.add_flag("--init", given.initialise);
-  app.add_option("--restore", given.backup)->check(RefuseEmpty);
-  app.add_option("--import", given.imported)->check(RefuseEmpty);
-  app.add_option("--create-fleet", given.partitions)->check(RefuseEmpty);
-  app.add_option("--copy-from", given.copied_fleet)->check(RefuseEmpty);
-  app.add_option("--copy-from-etcd", given.copied_etcd)->check(RefuseEmpty);
+  AddText(app, "--restore", given.backup);
+  AddText(app, "--import", given.imported);
+  AddText(app, "--create-fleet", given.partitions);
+  AddText(app, "--copy-from", given.copied_fleet);
+  AddText(app, "--copy-from-etcd", given.copied_etcd);
   app.add_flag("--hash-password", given.hash_password);
   app.add_flag("--version", given.version);
   app.add_flag("--help,-h", given.help);
-  app.add_option("--config", given.config_file);
+  AddText(app, "--config", given.config_file);
   given.values.resize(AllOptions().size());
   for (std::size_t i = 0; i < AllOptions().size(); ++i) {
-    app.add_option(CommandLineName(AllOptions()[i].name), given.values[i])
-        ->allow_extra_args(false)
+    const CLI::callback_t take = [&values = given.values[i]](const CLI::results_t& words) {
+      values.clear();
+      std::ranges::transform(words, std::back_inserter(values), ValueOf);
+      return true;
+    };
+    app.add_option(CommandLineName(AllOptions()[i].name), take)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
 }
@@ -137,8 +178,7 @@ Action ActionOf(const GivenOptions& given) {
 std::string ParseArguments(std::span<const char* const> arguments, GivenOptions& given) {
   CLI::App app;
   Describe(app, given);
-  // CLI11 expects the arguments in reverse order.
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  std::vector<std::string> reversed = MarkValues(app, arguments);
   try {
     app.parse(reversed);
   } catch (const CLI::Error& error) {

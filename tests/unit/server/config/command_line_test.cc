@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <initializer_list>
+#include <string>
 #include <vector>
 
 #include "server/config/config_options.h"
@@ -54,8 +56,46 @@ TEST(CommandLine, ActionsAreRecognised) {
 
 TEST(CommandLine, EmptyValuesAreRefusedWhereTheyWouldChooseAnotherAction) {
   for (const char* const name :
-       {"--restore", "--import", "--create-fleet", "--copy-from", "--copy-from-etcd"}) {
+       {"--restore", "--import", "--create-fleet", "--copy-from", "--copy-from-etcd", "--config"}) {
+    const std::string joined = std::string(name) + "=";
     EXPECT_THAT(Read({name, ""}).error, HasSubstr("the value must not be empty")) << name;
+    EXPECT_THAT(Read({joined.c_str(), "x"}).error, HasSubstr("the value must not be empty"));
+  }
+}
+
+constexpr auto kOddTexts = std::to_array<const char*>(
+    {"", "[a]", "[a,b]", "{}", "%%", "++", "--", "-h", "--port", "=", "a=b", "'a'", "a b", "\xff"});
+
+TEST(CommandLine, EveryValueIsTakenLiterally) {
+  for (const Option& option : AllOptions()) {
+    const std::string name = CommandLineName(option.name);
+    for (const std::string text : kOddTexts) {
+      Config expected = DefaultConfig();
+      const std::string right = SetOption(option, IsList(option) ? text + "," : text, expected);
+      const std::string joined = name + "=" + text;
+      for (const CommandLine& line :
+           {Read({name.c_str(), text.c_str()}), Read({joined.c_str()}),
+            Read({joined.c_str(), "--init"}), Read({name.c_str(), text.c_str(), "--init"})}) {
+        if (right.empty()) {
+          EXPECT_EQ(line.error, "") << joined;
+          EXPECT_EQ(ShowOption(option, line.config), ShowOption(option, expected)) << joined;
+        } else {
+          EXPECT_THAT(line.error, HasSubstr(name + " must be " + right + ", got '")) << joined;
+        }
+      }
+    }
+  }
+}
+
+TEST(CommandLine, EveryPathAndNameOfAnActionIsTakenLiterally) {
+  for (const std::string text : kOddTexts) {
+    if (text.empty()) continue;
+    EXPECT_EQ(Read({"--restore", text.c_str()}).backup, text);
+    EXPECT_EQ(Read({("--import=" + text).c_str()}).imported, text);
+    const CommandLine copy = Read(
+        {"--create-fleet", "2", ("--copy-from=" + text).c_str(), "--copy-from-etcd", text.c_str()});
+    EXPECT_EQ(copy.copied_fleet, text);
+    EXPECT_EQ(copy.copied_etcd, text);
   }
 }
 
