@@ -112,6 +112,17 @@ func tokenOf(reply interface{}) *int64 {
 	return parseExplanation(reply).token
 }
 
+// newerToken returns the token of this owner's hold in the reply to LOCKINFO, if it is greater than
+// this one, or nil.
+func newerToken(owner string, than int64, reply interface{}) *int64 {
+	for _, holder := range parseExplanation(reply).Holders {
+		if holder.Owner == owner && holder.Token > than {
+			return &holder.Token
+		}
+	}
+	return nil
+}
+
 // parseExplanation reads the reply to LOCK or MLOCK with EXPLAIN.
 func parseExplanation(reply interface{}) Explanation {
 	f := parseFields(reply)

@@ -79,7 +79,7 @@ func TestLeaseCountsFromTheRequest(t *testing.T) {
 	b.expect(left <= onServer, "%v are left, on the server %v", left, onServer)
 }
 
-func TestRenewalOfUnknownOutcomeShortensTheLease(t *testing.T) {
+func TestRenewalOfUnknownOutcomeChangesNothing(t *testing.T) {
 	b := newBench(t)
 	slow := newSlowPath(b, 0)
 	hold := b.lock(slow.client(), "k", fairlock.WithLease(time.Minute), fairlock.WithoutRenewal())
@@ -88,20 +88,61 @@ func TestRenewalOfUnknownOutcomeShortensTheLease(t *testing.T) {
 	defer cancel()
 	err := hold.Renew(soon, time.Second)
 	b.expect(err != nil, "it was answered")
-	b.expect(hold.Left() <= time.Second, "%v are left", hold.Left())
+	b.expect(hold.Left() > 30*time.Second, "%v are left", hold.Left())
 }
 
-func TestShorterLeaseCountsBeforeItsReply(t *testing.T) {
+func TestRenewalNeverShortensTheLease(t *testing.T) {
+	b := newBench(t)
+	hold := b.lock(b.client(), "k", fairlock.WithLease(time.Minute), fairlock.WithoutRenewal())
+	b.expect(hold.Renew(background, 500*time.Millisecond) == nil, "it was not renewed")
+	b.expect(hold.Left() > 50*time.Second, "%v are left", hold.Left())
+	left, _ := b.ask("PTTL", "k").(int64)
+	b.expect(left > 50_000, "%d ms are left at the server", left)
+}
+
+func TestHoldIsDoubtfulFromItsTransferOn(t *testing.T) {
 	b := newBench(t)
 	slow := newSlowPath(b, 0)
-	hold := b.lock(slow.client(), "k", fairlock.WithLease(time.Minute), fairlock.WithoutRenewal())
-	slow.setDelay(5 * time.Second)
-	renewal := make(chan error, 1)
-	go func() { renewal <- hold.Renew(background, 500*time.Millisecond) }()
-	time.Sleep(700 * time.Millisecond)
-	b.expect(errors.Is(hold.Check(), fairlock.ErrLostHold), "%v are left", hold.Left())
-	b.expect(<-renewal != nil, "it was renewed")
-	b.expect(errors.Is(hold.Check(), fairlock.ErrLostHold), "it came back")
+	losses := make(chan *fairlock.Hold, 2)
+	hold := b.lock(slow.client(), "k", fairlock.WithLease(time.Minute),
+		fairlock.WithOnLost(func(h *fairlock.Hold) { losses <- h }))
+	slow.setDelay(time.Second)
+	transfer := make(chan error, 1)
+	go func() {
+		_, err := hold.Transfer(background, "next", 0)
+		transfer <- err
+	}()
+	b.until("the doubt", func() bool { return errors.Is(hold.Check(), fairlock.ErrLostHold) })
+	b.expect(errors.Is(hold.Renew(background, 0), fairlock.ErrLostHold), "it was renewed")
+	b.expect(b.ask("LOCKED", "k", "next") == int64(0) || len(transfer) == 0, "the doubt was late")
+	err := <-transfer
+	b.expect(err == nil, "%v", err)
+	b.expect(errors.Is(hold.Check(), fairlock.ErrLostHold), "it is held")
+	b.expect(len(losses) == 0, "a loss was reported")
+}
+
+func TestHoldIsLostIfItsTransferIsNeverConfirmed(t *testing.T) {
+	b := newBench(t)
+	slow := newSlowPath(b, 0)
+	losses := make(chan *fairlock.Hold, 2)
+	hold := b.lock(slow.client(), "k", fairlock.WithLease(time.Second),
+		fairlock.WithOnLost(func(h *fairlock.Hold) { losses <- h }))
+	slow.setDelay(8 * time.Second)
+	_, err := hold.Transfer(background, "next", 0)
+	b.expect(err != nil, "it was confirmed")
+	b.expect(errors.Is(hold.Check(), fairlock.ErrLostHold), "it is held")
+	b.expect(<-losses == hold && len(losses) == 0, "the loss was not reported once")
+}
+
+func TestTransferThatIsRefusedChangesNothing(t *testing.T) {
+	b := newBench(t)
+	client := b.client()
+	hold := b.lock(client, "k", fairlock.WithOwner("job:1"), fairlock.WithLimit(2))
+	b.lock(client, "k", fairlock.WithOwner("job:2"), fairlock.WithLimit(2))
+	_, err := hold.Transfer(background, "job:2", 0)
+	b.expect(err != nil && !errors.Is(err, fairlock.ErrLostHold), "%v", err)
+	b.expectHeld(hold)
+	b.unlock(hold)
 }
 
 func TestReadTimeOutShorterThanTheWaitKeepsThePlace(t *testing.T) {

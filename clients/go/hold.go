@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 )
 
-const releaseMax = 5 * time.Second
+// A release, or a transfer, is repeated for this time.
+const repeatMax = 5 * time.Second
 
 // Hold is a lock that is held.
 type Hold struct {
@@ -18,7 +18,6 @@ type Hold struct {
 	through *gates
 	owner   string
 	watch   watch
-	renewal sync.Mutex // held during each RENEW, whose order decides about the lease
 
 	line     *line // nil if it did not wait over a channel
 	listener *listener
@@ -64,7 +63,8 @@ func (h *Hold) Context() context.Context {
 	return holdContext{ctx, h, end}
 }
 
-// Renew renews the lease now. If lease is not 0, it is the length of the lease from now on.
+// Renew renews the lease now. If lease is not 0, it is the length of the lease from now on. A renewal
+// never makes a lease end earlier than before.
 func (h *Hold) Renew(ctx context.Context, lease time.Duration) error {
 	if err := h.check(); err != nil {
 		return err
@@ -73,6 +73,9 @@ func (h *Hold) Renew(ctx context.Context, lease time.Duration) error {
 		lease = h.currentLease()
 	}
 	err := h.askRenewal(ctx, lease)
+	if err == nil {
+		h.setLease(lease)
+	}
 	h.hurry()
 	if err != nil {
 		return translated(err)
@@ -90,10 +93,10 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	defer h.leave()
 	reason := h.check()
 	wasHeld, isRepeated := h.beginRelease()
-	giveUpAt := now() + releaseMax
+	giveUpAt := now() + repeatMax
 	var attempts backoff
 	for {
-		got := h.ask(context.Background(), h.terms.unlock(h.owner, h.token), releaseMax)
+		got := h.ask(context.Background(), h.terms.unlock(h.owner, h.token), repeatMax)
 		if got.err == nil {
 			// The first of two requests may have been executed although its reply was lost.
 			if wasHeld && (isRepeated || got.reply == int64(len(h.keys))) {
@@ -118,7 +121,9 @@ func lostBefore(keys []string, reason error) error {
 }
 
 // Transfer gives the lock to another owner, and returns the new token. The new owner gets its own
-// hold by Lock with WithOwner. If lease is 0, its lease is as long as the present one.
+// hold by Lock with WithOwner. If lease is 0, its lease is as long as the present one. From the
+// request on, this hold is not held any more, unless the server refuses the transfer. The end of ctx
+// does not interrupt a transfer, which would leave it open who holds the lock.
 func (h *Hold) Transfer(ctx context.Context, newOwner string,
 	lease time.Duration) (int64, error) {
 	if len(h.keys) != 1 {
@@ -133,22 +138,51 @@ func (h *Hold) Transfer(ctx context.Context, newOwner string,
 	if lease == 0 {
 		lease = h.currentLease()
 	}
-	h.setLeaving(true)
-	defer h.setLeaving(false)
-	// An interruption would leave it open who holds the lock, so the answer is always awaited.
-	got := h.ask(context.Background(), h.terms.transfer(h.owner, h.token, newOwner, lease),
-		h.left())
-	if got.err != nil {
-		return 0, translated(got.err)
+	h.beginTransfer(newOwner)
+	defer h.endTransfer()
+	token, err := h.askTransfer(newOwner, lease)
+	if err != nil {
+		return 0, translated(err)
 	}
-	token, ok := got.reply.(int64)
-	if !ok {
-		h.setLeaving(false)
-		h.lose("the server does not know it any more")
+	if token == nil {
+		h.lose(unknown)
+		h.endTransfer()
 		return 0, h.check()
 	}
 	h.leave()
-	return token, nil
+	return *token, nil
+}
+
+// askTransfer asks again while the server cannot be reached: the token in the command lets only one
+// of the requests succeed. It returns nil if none did.
+func (h *Hold) askTransfer(newOwner string, lease duration) (*int64, error) {
+	giveUpAt := now() + repeatMax
+	var attempts backoff
+	for isRepeated := false; ; isRepeated = true {
+		got := h.ask(context.Background(), h.terms.transfer(h.owner, h.token, newOwner, lease),
+			repeatMax)
+		if got.err == nil && (got.reply != nil || !isRepeated) {
+			return tokenOf(got.reply), nil
+		}
+		if got.err == nil {
+			got = h.ask(context.Background(), h.terms.info(), repeatMax)
+		}
+		_, isLost := h.ending()
+		switch {
+		case got.err == nil && isLost:
+			return nil, nil
+		case got.err == nil:
+			return newerToken(newOwner, h.token, got.reply), nil
+		case isLost || now() >= giveUpAt:
+			return nil, got.err
+		case !isTemporary(got.err):
+			if !isRepeated {
+				h.refuseTransfer()
+			}
+			return nil, got.err
+		}
+		sleep(context.Background(), attempts.pause(got.err))
+	}
 }
 
 func (h *Hold) ask(ctx context.Context, command words, patience duration) answer {

@@ -12,12 +12,13 @@ type holdState struct {
 	token int64
 
 	mu         sync.Mutex
-	lease      duration
-	sentAt     duration
-	lost       string // why the hold is lost; a lost hold never returns
-	isOver     bool   // its owner releases it, or has transferred it
-	isReleased bool   // there is nothing left to release
-	isLeaving  bool   // a transfer has been sent
+	lease      duration // what the next renewal asks for
+	deadline   duration // the lease ends no earlier: it counts from a time after the request
+	lost       string   // why the hold is lost; a lost hold never returns
+	isOver     bool     // its owner releases it, or has transferred it
+	isReleased bool     // there is nothing left to release
+	heir       string   // to whom a transfer has been sent, without an answer
+	rumour     string   // why the hold may be lost, unless that was the transfer itself
 
 	isEnded bool
 	ctx     context.Context // nil until it is asked for; ends with the hold
@@ -27,7 +28,7 @@ type holdState struct {
 }
 
 func newHoldState(keys []string, lease duration, got grant) holdState {
-	return holdState{keys: keys, token: got.token, lease: lease, sentAt: got.sentAt}
+	return holdState{keys: keys, token: got.token, lease: lease, deadline: got.sentAt + lease}
 }
 
 // context ends with the hold.
@@ -43,11 +44,11 @@ func (s *holdState) context() (context.Context, context.CancelFunc) {
 	return s.ctx, s.cancel
 }
 
-// left is the time until the lease ends at the earliest: it counts from a time after sentAt.
+// left is the time until the lease ends at the earliest.
 func (s *holdState) left() duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sentAt + s.lease - now()
+	return s.deadline - now()
 }
 
 // check returns ErrLostHold unless the lock is certainly held.
@@ -57,6 +58,10 @@ func (s *holdState) check() error {
 	if s.isOver {
 		return fmt.Errorf("%w: %q was released", ErrLostHold, s.keys)
 	}
+	if s.heir != "" {
+		return fmt.Errorf("%w: %q is being transferred to %q, or has been already", ErrLostHold,
+			s.keys, s.heir)
+	}
 	if s.isLostNow() {
 		return fmt.Errorf("%w: %q: %s", ErrLostHold, s.keys, s.lost)
 	}
@@ -65,7 +70,7 @@ func (s *holdState) check() error {
 
 // isLostNow reads the clock. The caller holds mu.
 func (s *holdState) isLostNow() bool {
-	if s.lost == "" && !s.isOver && now() >= s.sentAt+s.lease {
+	if s.lost == "" && !s.isOver && now() >= s.deadline {
 		s.setLost(fmt.Sprintf("its lease of %v ended before it was renewed", s.lease))
 	}
 	return s.lost != ""
@@ -75,9 +80,51 @@ func (s *holdState) isLostNow() bool {
 func (s *holdState) lose(reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lost == "" && !s.isOver && !s.isLeaving {
+	s.loseNow(reason)
+}
+
+// loseNow is called with mu held.
+func (s *holdState) loseNow(reason string) {
+	switch {
+	case s.lost != "" || s.isOver:
+	case s.heir == "":
 		s.setLost(reason)
+	case s.rumour == "":
+		s.rumour = reason
 	}
+}
+
+// beginTransfer is called before a transfer is sent. From now on, only a refusal by the server makes
+// the hold certain again: a request that is still on its way may be executed after anything that is
+// asked meanwhile.
+func (s *holdState) beginTransfer(heir string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heir = heir
+}
+
+// refuseTransfer takes note that the server did not execute it: the hold is what it was.
+func (s *holdState) refuseTransfer() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heir = ""
+	if s.rumour != "" {
+		s.loseNow(s.rumour)
+	}
+}
+
+// endTransfer loses a hold whose transfer was neither confirmed nor refused.
+func (s *holdState) endTransfer() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.heir == "" {
+		return
+	}
+	if s.rumour == "" {
+		s.rumour = fmt.Sprintf("the server has not confirmed its transfer to %q", s.heir)
+	}
+	s.heir = ""
+	s.loseNow(s.rumour)
 }
 
 // setLost is called once. The caller holds mu.
@@ -122,21 +169,13 @@ func (s *holdState) onLoss(call func()) {
 	}
 }
 
-// confirm takes note of a renewal that was sent at that time.
-func (s *holdState) confirm(lease, sentAt duration) {
+// extend takes note of a renewal. None shortens the lease, in whichever order the server executes
+// renewals and replies to them.
+func (s *holdState) extend(deadline duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.isLostNow() {
-		s.lease, s.sentAt = lease, sentAt
-	}
-}
-
-// shorten takes note of a renewal whose outcome is not known.
-func (s *holdState) shorten(lease, begunAt duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if begunAt+lease < s.sentAt+s.lease {
-		s.lease, s.sentAt = lease, begunAt
+	if !s.isLostNow() && deadline > s.deadline {
+		s.deadline = deadline
 	}
 }
 
@@ -153,11 +192,17 @@ func (s *holdState) currentLease() duration {
 	return s.lease
 }
 
+func (s *holdState) setLease(lease duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lease = lease
+}
+
 // renewIn is the time until a third of the lease is left.
 func (s *holdState) renewIn() duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sentAt + s.lease/3*2 - now()
+	return s.deadline - s.lease/3 - now()
 }
 
 // beginRelease returns whether the lock was held until now, and whether a release was begun before.
@@ -178,12 +223,6 @@ func (s *holdState) setReleased() bool {
 	s.isOver, s.isReleased = true, true
 	s.end()
 	return !wasReleased
-}
-
-func (s *holdState) setLeaving(isLeaving bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.isLeaving = isLeaving
 }
 
 func (s *holdState) hasLeft() bool {

@@ -86,10 +86,11 @@ func (t *terms) withOptions(command words) words {
 	return command
 }
 
-// renew is RENEW or MRENEW; the reply is 1 if all keys are held.
+// renew is RENEW or MRENEW; the reply is 1 if all keys are held. With GT, it never shortens a lease,
+// even if it arrives after a newer one.
 func (t *terms) renew(owner string, token int64, lease duration) words {
 	return append(t.aboutKeys("RENEW", "MRENEW"), owner, "PX", milliseconds(lease),
-		"TOKEN", decimal(token))
+		"TOKEN", decimal(token), "GT")
 }
 
 // giveUp is UNLOCK or MUNLOCK of a hold or of a place in the queue.
@@ -101,6 +102,9 @@ func (t *terms) giveUp(owner string) words {
 func (t *terms) unlock(owner string, token int64) words {
 	return append(t.giveUp(owner), "TOKEN", decimal(token))
 }
+
+// info is LOCKINFO of the first key.
+func (t *terms) info() words { return words{"LOCKINFO", t.keys[0]} }
 
 // transfer is TRANSFER; the reply is the new token, or nil.
 func (t *terms) transfer(owner string, token int64, newOwner string, lease duration) words {

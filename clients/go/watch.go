@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// unknown is why a hold is lost that the server does not know any more.
+const unknown = "the server does not know it any more"
+
 // watch renews a hold until it ends, and reports its loss. It has a goroutine only while it does.
 type watch struct {
 	renews bool
@@ -69,20 +72,16 @@ func (h *Hold) renewUntilAnswered() {
 	}
 }
 
+// askRenewal renews once. A refusal is final, because a token never returns.
 func (h *Hold) askRenewal(ctx context.Context, lease duration) error {
-	h.renewal.Lock()
-	defer h.renewal.Unlock()
-	// Until the reply tells, the lease ends at the earlier of both times: the server may have
-	// shortened it already.
-	h.shorten(lease, now())
 	got := h.ask(ctx, h.terms.renew(h.owner, h.token, lease), h.left())
 	switch {
 	case got.err != nil:
 		return got.err
 	case got.reply == int64(1):
-		h.confirm(lease, got.sentAt)
+		h.extend(got.sentAt + lease)
 	default:
-		h.lose("the server does not know it any more")
+		h.lose(unknown)
 	}
 	return nil
 }

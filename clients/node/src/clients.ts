@@ -32,6 +32,7 @@ export interface IoredisClient extends Emitter {
   disconnect(): void;
   duplicate(options: object): IoredisClient;
   ping(): Promise<unknown>;
+  sendCommand(command: never): unknown;
   subscribe(channel: string): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
 }

@@ -6,11 +6,13 @@ import { isTemporary, pause, translated, warn } from "./failures";
 import type { HoldState } from "./hold_state";
 import type { LockOptions } from "./options";
 import type { Port } from "./port";
-import { Renewal, renewOnce } from "./renewal";
-import type { Name } from "./terms";
+import { Renewal, renewOnce, UNKNOWN } from "./renewal";
+import { newerToken } from "./replies";
+import type { Command, Name } from "./terms";
 import { sleep } from "./waiting";
 
-const RELEASE_MS = 5000;
+// A release, or a transfer, is repeated for this time.
+const REPEAT_MS = 5000;
 
 /** A lock that is held. `await using` releases it at the end of the block. */
 export class Hold implements AsyncDisposable {
@@ -62,11 +64,15 @@ export class Hold implements AsyncDisposable {
     this.#state.check();
   }
 
-  /** Renews the lease now; with `lease`, this is its length from now on. */
+  /**
+   * Renews the lease now; with `lease`, this is its length from now on. A renewal never makes a
+   * lease end earlier than before.
+   */
   async renew(lease?: number): Promise<void> {
     this.#state.check();
     try {
       await renewOnce(this.#port, this.#state, lease);
+      this.#state.lease = lease ?? this.#state.lease;
     } catch (error) {
       throw translated(error);
     } finally {
@@ -82,26 +88,27 @@ export class Hold implements AsyncDisposable {
 
   /**
    * Gives the lock to another owner, and returns its token. The new owner gets its own hold by
-   * asking for the lock.
+   * asking for the lock. From the request on, this hold is not held any more, unless the server
+   * refuses the transfer.
    */
   async transfer(newOwner: Name, lease?: number): Promise<number> {
     const state = this.#state;
     state.check();
     const { terms, owner, token } = state;
     const command = terms.transfer(owner, token, newOwner, lease ?? state.lease);
-    state.isLeaving = true;
+    state.beginTransfer(newOwner);
     try {
-      const { reply } = await this.#port.ask(command, state.deadline - now());
-      if (reply !== null) {
+      const newToken = await this.#askTransfer(command, newOwner);
+      if (newToken !== null) {
         this.#leave();
-        return Number(reply);
+        return newToken;
       }
+      state.lose(UNKNOWN);
     } catch (error) {
       throw translated(error);
     } finally {
-      state.isLeaving = false;
+      state.endTransfer();
     }
-    state.lose("the server does not know it any more");
     throw this.signal.reason;
   }
 
@@ -113,6 +120,33 @@ export class Hold implements AsyncDisposable {
     }
     if (await this.release()) return;
     throw new LostHold(`${this.#state.terms.names} was lost before it was released`);
+  }
+
+  /**
+   * Asks again while the server cannot be reached: the token in the command lets only one of the
+   * requests succeed. The result is null if none did.
+   */
+  async #askTransfer(command: Command, newOwner: Name): Promise<number | null> {
+    const state = this.#state;
+    const { connection } = this.#port;
+    const { losses } = connection;
+    const giveUpAt = now() + REPEAT_MS;
+    for (let attempt = 0; ; ++attempt) {
+      // A client may have sent it twice.
+      const isRepeated = (): boolean => attempt > 0 || connection.losses > losses;
+      try {
+        const { reply } = await this.#port.ask(command, REPEAT_MS);
+        if (reply !== null) return Number(reply);
+        if (!isRepeated()) return null;
+        const info = await this.#port.ask(state.terms.info(), REPEAT_MS);
+        return state.isLost ? null : newerToken(newOwner, state.token, info.reply);
+      } catch (error) {
+        const isFinal = !isTemporary(error);
+        if (isFinal && !isRepeated()) state.refuseTransfer();
+        if (isFinal || connection.isClosed || now() >= giveUpAt || state.isLost) throw error;
+        await sleep(pause(attempt));
+      }
+    }
   }
 
   #leave(): void {
@@ -130,11 +164,11 @@ export class Hold implements AsyncDisposable {
     const { terms, owner, token, isLost } = this.#state;
     const { connection } = this.#port;
     const { losses } = connection;
-    const giveUpAt = now() + RELEASE_MS;
+    const giveUpAt = now() + REPEAT_MS;
     this.#leave();
     for (let attempt = 0; ; ++attempt) {
       try {
-        const { reply } = await this.#port.ask(terms.unlock(owner, token), RELEASE_MS);
+        const { reply } = await this.#port.ask(terms.unlock(owner, token), REPEAT_MS);
         // The first of two requests may have been executed although its reply was lost.
         const isRepeated = attempt > 0 || connection.losses > losses;
         return !isLost && (isRepeated || Number(reply) === terms.keys.length);

@@ -4,19 +4,25 @@ import type { Grant } from "./acquisition";
 import { now } from "./clock";
 import { LostHold } from "./errors";
 import type { Message } from "./replies";
-import type { Name, Terms } from "./terms";
+import { bytesOf, type Name, type Terms } from "./terms";
+
+// A lease is renewed when this part of it is left.
+const RENEW_PART = 1 / 3;
 
 export class HoldState {
   readonly token: number;
+  /** What the next renewal asks for. */
   lease: number;
   /** Its owner releases it, or has transferred it. */
   isOver = false;
-  /** A transfer has been sent. */
-  isLeaving = false;
   /** Called once when the hold is lost, before the listeners of the signal. */
   onLoss = (): void => undefined;
-  #sentAt: number;
+  #deadline: number;
   #reason: LostHold | undefined;
+  /** To whom a transfer has been sent, without an answer. */
+  #heir: Name | undefined;
+  /** Why the hold may be lost, unless that was the transfer itself. */
+  #rumour: string | undefined;
   #controller: AbortController | undefined;
 
   constructor(
@@ -28,7 +34,7 @@ export class HoldState {
   ) {
     this.token = grant.token;
     this.lease = terms.lease;
-    this.#sentAt = grant.sentAt;
+    this.#deadline = grant.sentAt + terms.lease;
   }
 
   /** Aborts when the hold is lost. Made when it is asked for, as it takes long to make. */
@@ -43,12 +49,12 @@ export class HoldState {
 
   /** The lease ends no earlier than this, because it counts from a time after the request. */
   get deadline(): number {
-    return this.#sentAt + this.lease;
+    return this.#deadline;
   }
 
-  /** The time at which this part of the lease is over. */
-  after(part: number): number {
-    return this.#sentAt + this.lease * part;
+  /** When a third of the lease is left, or when it ends. */
+  attentionAt(renews: boolean): number {
+    return this.#deadline - (renews ? this.lease * RENEW_PART : 0);
   }
 
   /** Reads the clock. */
@@ -61,19 +67,39 @@ export class HoldState {
 
   /** Records the end of the hold, unless its owner ended it. */
   lose(reason: string): void {
-    if (this.#reason === undefined && !this.isOver && !this.isLeaving) this.#end(reason);
+    if (this.#reason !== undefined || this.isOver) return;
+    if (this.#heir === undefined) this.#end(reason);
+    else this.#rumour ??= reason;
   }
 
-  /** Takes note of a renewal. */
-  extend(lease: number, sentAt: number): void {
-    if (this.#reason !== undefined) return;
-    this.lease = lease;
-    this.#sentAt = sentAt;
+  /**
+   * Takes note of a renewal. None shortens the lease, in whichever order the server executes
+   * renewals and replies to them.
+   */
+  extend(deadline: number): void {
+    if (this.#reason === undefined) this.#deadline = Math.max(this.#deadline, deadline);
   }
 
-  /** Takes note of a renewal whose outcome is not known. */
-  shorten(lease: number, begunAt: number): void {
-    if (begunAt + lease < this.deadline) this.extend(lease, begunAt);
+  /**
+   * A transfer is sent. From now on, only a refusal by the server makes the hold certain again: a
+   * request that is still on its way may be executed after anything that is asked meanwhile.
+   */
+  beginTransfer(heir: Name): void {
+    this.#heir = heir;
+  }
+
+  /** The server did not execute it, so the hold is what it was. */
+  refuseTransfer(): void {
+    this.#heir = undefined;
+    if (this.#rumour !== undefined) this.lose(this.#rumour);
+  }
+
+  /** The hold is lost if its transfer was neither confirmed nor refused. */
+  endTransfer(): void {
+    if (this.#heir === undefined) return;
+    const heir = textOf(this.#heir);
+    this.#heir = undefined;
+    this.lose(this.#rumour ?? `the server has not confirmed its transfer to ${heir}`);
   }
 
   /** Takes note of a message on the channel. */
@@ -86,6 +112,10 @@ export class HoldState {
   /** Throws LostHold unless the lock is certainly held. */
   check(): void {
     if (this.isOver) throw new LostHold(`${this.terms.names} was released`);
+    if (this.#heir !== undefined) {
+      const heir = textOf(this.#heir);
+      throw new LostHold(`${this.terms.names} is being transferred to ${heir}, or has been already`);
+    }
     if (this.isLost) throw this.#reason!;
   }
 
@@ -94,4 +124,8 @@ export class HoldState {
     if (this.#controller === undefined) this.onLoss();
     else this.#controller.abort(this.#reason);
   }
+}
+
+function textOf(name: Name): string {
+  return bytesOf(name).toString();
 }

@@ -1,6 +1,6 @@
 // Locks over ioredis.
 
-import type { IoredisClient } from "./clients";
+import type { IoredisClient, IoredisCluster } from "./clients";
 import { type Connection, type Listener, SILENCE_MS, type Subscription } from "./connection";
 import { isTemporary, pause } from "./failures";
 import type { Command } from "./terms";
@@ -14,12 +14,45 @@ export const FOR_SUBSCRIPTIONS = {
   socketTimeout: undefined,
 };
 
+/** A command of ioredis. */
+export interface Sent {
+  name: string;
+  args: readonly (string | Buffer)[];
+  slot?: number;
+  reject: (error: Error) => void;
+}
+
+/** Keeps a command from having an effect if it is sent, or sent again, later than now. */
+export function revoke(command: Sent, reject = command.reject): void {
+  Object.assign(command, { name: "ping", args: [], reject });
+}
+
+/** A client like this one that gives its commands to `send`. */
+export function sender<Client extends IoredisClient | IoredisCluster>(
+  client: Client,
+  send: (command: Sent) => Promise<unknown>,
+): Client {
+  return Object.create(client, {
+    options: { value: { ...client.options, enableAutoPipelining: false } },
+    sendCommand: { value: send },
+  }) as Client;
+}
+
 export class IoredisConnection implements Connection {
   losses = 0;
   readonly silence: number;
   readonly channelSuffix = "";
+  readonly #sender: IoredisClient;
 
   constructor(private readonly client: IoredisClient) {
+    // ioredis would send a request again that has failed with a time-out.
+    this.#sender = sender(client, (command) => {
+      const reply = client.sendCommand(command as never) as Promise<unknown>;
+      reply.catch(() => {
+        revoke(command);
+      });
+      return reply;
+    });
     this.silence = client.options.socketTimeout ?? client.options.commandTimeout ?? SILENCE_MS;
     client.on("close", () => ++this.losses);
   }
@@ -29,7 +62,7 @@ export class IoredisConnection implements Connection {
   }
 
   send([name, ...words]: Command): Promise<unknown> {
-    return this.client.call(name, ...words);
+    return this.#sender.call(name, ...words);
   }
 
   onEnd(call: () => void): void {

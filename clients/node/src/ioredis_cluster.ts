@@ -4,17 +4,9 @@ import type { IoredisClient, IoredisCluster } from "./clients";
 import type { ClusterClient, Slot } from "./cluster";
 import { SILENCE_MS } from "./connection";
 import { isTemporary } from "./failures";
-import { FOR_SUBSCRIPTIONS } from "./ioredis";
+import { FOR_SUBSCRIPTIONS, revoke, sender, type Sent } from "./ioredis";
 import type { LeaderNode, Subscriber, SubscriberEvents } from "./leader";
 import type { Command } from "./terms";
-
-/** A command of ioredis. */
-interface Sent {
-  name: string;
-  args: readonly (string | Buffer)[];
-  slot?: number;
-  reject: (error: Error) => void;
-}
 
 export class IoredisClusterClient implements ClusterClient {
   isClosed: boolean;
@@ -30,12 +22,7 @@ export class IoredisClusterClient implements ClusterClient {
     const { redisOptions = {} } = client.options;
     this.silence = redisOptions.socketTimeout ?? redisOptions.commandTimeout ?? SILENCE_MS;
     // ioredis does not know where the keys of our commands are, so it is told the slot.
-    this.#sender = Object.create(client, {
-      options: { value: { ...client.options, enableAutoPipelining: false } },
-      sendCommand: {
-        value: (command: Sent): Promise<unknown> => this.#sendOnce(command),
-      },
-    }) as IoredisCluster;
+    this.#sender = sender(client, (command) => this.#sendOnce(command));
     const watch = (node: IoredisClient): unknown => node.on("close", () => ++this.losses);
     client.nodes("all").forEach(watch);
     client.on("+node", watch);
@@ -92,11 +79,11 @@ export class IoredisClusterClient implements ClusterClient {
     command.slot = this.#slot;
     const { reject } = command; // that of the cluster may send it again
     const reply = this.client.sendCommand(command as never) as Promise<unknown>;
-    const revoke = (): void => {
-      Object.assign(command, { name: "ping", args: [], reject });
+    const revokeIt = (): void => {
+      revoke(command, reject);
     };
-    reply.catch(revoke);
-    this.#revocations.set(reply, revoke);
+    reply.catch(revokeIt);
+    this.#revocations.set(reply, revokeIt);
     return reply;
   }
 }

@@ -6,24 +6,21 @@ import type { HoldState } from "./hold_state";
 import type { Port } from "./port";
 import { sleep } from "./waiting";
 
-// A lease is renewed when a third of it is left.
-const RENEW_PART = 2 / 3;
+/** Why a hold is lost that the server does not know any more. */
+export const UNKNOWN = "the server does not know it any more";
+
 const TIMER_MS_MAX = 3_600_000;
 
-/**
- * Renews once. Until the reply tells, the lease ends at the earlier of both times: the server may
- * have shortened it already.
- */
+/** Renews once. A refusal is final, because a token never returns. */
 export async function renewOnce(
   port: Port,
   state: HoldState,
   lease = state.lease,
 ): Promise<void> {
   const command = state.terms.renew(state.owner, state.token, lease);
-  state.shorten(lease, now());
   const { reply, sentAt } = await port.ask(command, state.deadline - now());
-  if (Number(reply) === 1) state.extend(lease, sentAt);
-  else state.lose("the server does not know it any more");
+  if (Number(reply) === 1) state.extend(sentAt + lease);
+  else state.lose(UNKNOWN);
 }
 
 /** One timer for each hold. It does not keep the process alive: the lease ends with the process. */
@@ -42,7 +39,7 @@ export class Renewal {
   schedule(): void {
     this.stop();
     if (this.state.isOver || this.state.isLost) return;
-    const time = this.state.after(this.renews ? RENEW_PART : 1) - now();
+    const time = this.state.attentionAt(this.renews) - now();
     const due = (): void => {
       if (time > TIMER_MS_MAX) this.schedule();
       else void this.#renew();

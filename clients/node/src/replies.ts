@@ -95,6 +95,13 @@ export class Explanation {
   }
 }
 
+/** The token of this owner's hold in the reply to LOCKINFO, if it is greater than this one. */
+export function newerToken(owner: Name, than: number, reply: unknown): number | null {
+  const name = bytesOf(owner).toString();
+  const holders = (fieldsOf(reply).get("holders") as unknown[]).map(holderOf);
+  return holders.find((one) => one.owner === name && one.token > than)?.token ?? null;
+}
+
 /** A message on a NOTIFY channel. */
 export interface Message {
   /**

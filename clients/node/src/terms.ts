@@ -100,9 +100,12 @@ export class Terms {
     return [...this.#aboutKeys("LOCK"), word(owner), ...words, ...this.#options];
   }
 
-  /** RENEW or MRENEW; the reply is 1 if all keys are held. */
+  /**
+   * RENEW or MRENEW; the reply is 1 if all keys are held. With GT, it never shortens a lease, even
+   * if it arrives after a newer one.
+   */
   renew(owner: Name, token: number, lease: number): Command {
-    const words = ["PX", milliseconds(lease), "TOKEN", String(token)];
+    const words = ["PX", milliseconds(lease), "TOKEN", String(token), "GT"];
     return [...this.#aboutKeys("RENEW"), word(owner), ...words];
   }
 
@@ -115,6 +118,11 @@ export class Terms {
   /** POSITION in the queue of the first key; the reply is null without a place. */
   position(owner: Name): Command {
     return ["POSITION", this.firstKey, word(owner)];
+  }
+
+  /** LOCKINFO of the first key. */
+  info(): Command {
+    return ["LOCKINFO", this.firstKey];
   }
 
   /** TRANSFER; the reply is the new token, or null. */

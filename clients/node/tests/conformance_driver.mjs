@@ -9,7 +9,7 @@ import calculateSlot from "cluster-key-slot";
 import { Cluster, Command, Redis } from "ioredis";
 import { createClient, createCluster, createSentinel } from "redis";
 
-import { createLock, FairlockError } from "../build/index.mjs";
+import { createLock, FairlockError, now } from "../build/index.mjs";
 
 // node-redis writes to it when no Sentinel can be reached.
 console.log = console.error;
@@ -154,6 +154,11 @@ const OPERATIONS = {
     await holds.get(hold)[Symbol.asyncDispose]();
     return { ok: true };
   },
+  renew: async ({ hold, lease }) => {
+    await holds.get(hold).renew(typeof lease === "number" ? 1000 * lease : undefined);
+    return { ok: true };
+  },
+  left: ({ hold }) => ({ left: (holds.get(hold).deadline - now()) / 1000 }),
   check: ({ hold }) => {
     holds.get(hold).check();
     return { ok: true };

@@ -97,18 +97,52 @@ testEach("a lease counts from the request, not from its reply", async (own) => {
   await hold.release();
 });
 
-testEach("a shorter lease counts even if the reply is lost", async (own) => {
+testEach("a renewal never shortens the lease, answered or not", async (own) => {
   const hold = await createLock(await own.client())("k", { lease: 60_000, renew: false });
   own.server.process.kill("SIGSTOP");
-  try {
-    const renewal = assert.rejects(hold.renew(500));
-    await sleep(700);
-    assert.throws(() => hold.check(), LostHold);
-    await renewal;
-    assert.throws(() => hold.check(), LostHold);
-  } finally {
-    own.server.process.kill("SIGCONT");
+  const renewal = hold.renew(500);
+  await sleep(700);
+  hold.check();
+  own.server.process.kill("SIGCONT");
+  await renewal;
+  assert.ok(hold.deadline - now() > 50_000);
+  assert.ok(await own.ask("PTTL", "k") > 50_000);
+});
+
+testEach("a hold is doubtful from its transfer on", async (own) => {
+  const lost = [];
+  const lock = createLock(await own.client());
+  const hold = await lock("k", { lease: 60_000, onLost: (one) => lost.push(one) });
+  own.server.process.kill("SIGSTOP");
+  const transfer = hold.transfer("next");
+  for (const use of [() => hold.check(), () => hold.token]) {
+    assert.throws(use, { name: "LostHold", message: /^k is being transferred to next/ });
   }
+  await assert.rejects(hold.renew(), LostHold);
+  own.server.process.kill("SIGCONT");
+  assert.equal(await transfer, await own.ask("LOCK", "k", "next"));
+  assert.throws(() => hold.check(), { name: "LostHold", message: /was released/ });
+  assert.deepEqual(lost, []);
+});
+
+testEach("a hold is lost if its transfer is never confirmed", async (own) => {
+  const lost = [];
+  const lock = createLock(await own.client());
+  const hold = await lock("k", { lease: 1000, onLost: (one) => lost.push(one) });
+  own.server.process.kill("SIGSTOP");
+  await assert.rejects(hold.transfer("next"));
+  own.server.process.kill("SIGCONT");
+  assert.throws(() => hold.check(), LostHold);
+  assert.deepEqual(lost, [hold]);
+});
+
+testEach("a transfer that is refused changes nothing", async (own) => {
+  const lock = createLock(await own.client(), { limit: 2 });
+  const hold = await lock("k", { owner: "job:1" });
+  await lock("k", { owner: "job:2" });
+  await assert.rejects(hold.transfer("job:2"), /ERR/);
+  hold.check();
+  assert.equal(await hold.release(), true);
 });
 
 testEach("a read time-out shorter than the wait keeps the place", async (own) => {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"fairlock"
 )
@@ -68,6 +69,14 @@ func (d *driver) use(ctx context.Context, r request) (reply, error) {
 	switch r.Do {
 	case "release":
 		return reply{"ok": true}, hold.Unlock(ctx)
+	case "renew":
+		var lease time.Duration
+		if r.Lease != nil {
+			lease = duration(*r.Lease)
+		}
+		return reply{"ok": true}, hold.Renew(ctx, lease)
+	case "left":
+		return reply{"left": hold.Left().Seconds()}, nil
 	case "check":
 		return reply{"ok": true}, hold.Check()
 	case "token":
