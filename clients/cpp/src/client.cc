@@ -26,7 +26,7 @@ HoldState::HoldState(std::weak_ptr<Core> its_core, Terms its_terms, std::int64_t
       token(its_token),
       process_(getpid()),
       lease_(terms.options.lease),
-      sent_at_(sent_at) {}
+      deadline_(sent_at + lease_) {}
 
 void HoldState::EndPause() const {
   if (const auto timer = pause.lock()) timer->cancel();
@@ -38,12 +38,15 @@ void HoldState::Check() const {
   if (!IsOfThisProcess()) throw LostHold(NameOf(terms) + " is held by the parent of this process");
   const std::lock_guard lock(mutex_);
   if (is_over_) throw LostHold(NameOf(terms) + " was released");
+  if (!heir_.empty()) {
+    throw LostHold(NameOf(terms) + " is being transferred to " + heir_ + ", or has been already");
+  }
   const auto reason = LostLocked();
   if (!reason.empty()) throw LostHold(NameOf(terms) + " is lost: " + reason);
 }
 
 std::string HoldState::LostLocked() const {
-  if (lost_.empty() && !is_over_ && BootClock::now() >= sent_at_ + lease_) {
+  if (lost_.empty() && !is_over_ && BootClock::now() >= deadline_) {
     lost_ = "its lease of " + std::to_string(lease_.count()) + " ms ended before it was renewed";
   }
   return lost_;
@@ -56,12 +59,12 @@ std::string HoldState::Lost() const {
 
 Time HoldState::Deadline() const {
   const std::lock_guard lock(mutex_);
-  return sent_at_ + lease_;
+  return deadline_;
 }
 
 Time HoldState::RenewAt() const {
   const std::lock_guard lock(mutex_);
-  return sent_at_ + lease_ * 2 / 3;
+  return deadline_ - lease_ / 3;
 }
 
 Duration HoldState::Lease() const {
@@ -80,29 +83,47 @@ bool HoldState::End() {
   return !std::exchange(is_over_, true);
 }
 
-void HoldState::SetLeaving(bool is_leaving) {
-  const std::lock_guard lock(mutex_);
-  is_leaving_ = is_leaving;
-}
-
 void HoldState::Lose(const std::string& reason) {
   const std::lock_guard lock(mutex_);
-  if (lost_.empty() && !is_over_ && !is_leaving_) lost_ = reason;
+  LoseLocked(reason);
 }
 
-bool HoldState::Renewing(Duration lease, Time sent_at) {
-  const std::lock_guard lock(mutex_);
-  if (sent_at + lease >= sent_at_ + lease_) return false;
-  lease_ = lease;
-  sent_at_ = sent_at;
-  return true;
-}
-
-void HoldState::Renewed(Duration lease, Time sent_at) {
-  const std::lock_guard lock(mutex_);
+void HoldState::LoseLocked(const std::string& reason) {
   if (!lost_.empty() || is_over_) return;
+  if (heir_.empty()) {
+    lost_ = reason;
+  } else if (rumour_.empty()) {
+    rumour_ = reason;
+  }
+}
+
+void HoldState::SetLease(Duration lease) {
+  const std::lock_guard lock(mutex_);
   lease_ = lease;
-  sent_at_ = sent_at;
+}
+
+void HoldState::Extend(Time deadline) {
+  const std::lock_guard lock(mutex_);
+  if (LostLocked().empty()) deadline_ = std::max(deadline_, deadline);
+}
+
+void HoldState::BeginTransfer(const std::string& heir) {
+  const std::lock_guard lock(mutex_);
+  heir_ = heir;
+}
+
+void HoldState::RefuseTransfer() {
+  const std::lock_guard lock(mutex_);
+  heir_.clear();
+  if (!rumour_.empty()) LoseLocked(rumour_);
+}
+
+void HoldState::EndTransfer() {
+  const std::lock_guard lock(mutex_);
+  if (heir_.empty()) return;
+  const std::string unconfirmed = "the server has not confirmed its transfer to " + heir_;
+  heir_.clear();
+  LoseLocked(rumour_.empty() ? unconfirmed : rumour_);
 }
 
 namespace {

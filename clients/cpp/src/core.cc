@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <cinttypes>
@@ -22,7 +21,6 @@ using namespace std::chrono_literals;
 // The server ends a wait itself. The client waits this much longer before it suspects that the
 // message was lost.
 constexpr Duration kGrace = 5s;
-constexpr Duration kReleaseTime = 5s;
 // A cancelled wait ends as soon as the server confirms that nothing is left of it, but no later
 // than this. The client then goes on with the release.
 constexpr Duration kCancelTime = 500ms;
@@ -31,10 +29,6 @@ constexpr Duration kCancelTime = 500ms;
 constexpr int kLatePart = 10;
 // The server counts milliseconds, so its message may arrive earlier than the wait is over here.
 constexpr Duration kEarly = 5ms;
-
-Duration Until(Time time) {
-  return std::max(0ms, std::chrono::ceil<Duration>(time - BootClock::now()));
-}
 
 std::string MakeOwner() {
   char host[256] = "";
@@ -96,17 +90,6 @@ void Waiting::Cancel() {
 
 void Core::StopIfIdle() {
   if (is_stopping_ && operations_ == 0) io_.stop();
-}
-
-template <typename Result>
-void Core::Start(Flow<Result> flow, Done<Result> done, asio::cancellation_slot slot) {
-  ++operations_;
-  auto handler = [this, done = std::move(done)](std::exception_ptr error, Result result) {
-    done(error, std::move(result));
-    --operations_;
-    StopIfIdle();
-  };
-  asio::co_spawn(io_, std::move(flow), asio::bind_cancellation_slot(slot, std::move(handler)));
 }
 
 void Core::Lock(Terms terms, bool is_try, std::stop_token stop, Done<Hold> done) {
@@ -308,11 +291,11 @@ awaitable<void> Core::Leave(const Terms& terms, WaitingPtr waiting, bool is_last
 // that request on the same connection. If the server could not be reached until the end of the
 // wait, a single attempt must do. A newer request of the same owner takes over what there is.
 awaitable<bool> Core::Abandon(Terms terms, ListenerPtr listener, bool is_last_try) {
-  const auto give_up_at = BootClock::now() + (is_last_try ? 0ms : kReleaseTime);
+  const auto give_up_at = BootClock::now() + (is_last_try ? 0ms : kRepeatTime);
   Pauses pauses;
   while (IsFollowing(terms, listener)) {
     try {
-      co_await Ask(terms, terms.Unlock(), kReleaseTime);
+      co_await Ask(terms, terms.Unlock(), kRepeatTime);
       break;
     } catch (const ConnectionFailed&) {
       if (BootClock::now() >= give_up_at) break;
@@ -324,130 +307,6 @@ awaitable<bool> Core::Abandon(Terms terms, ListenerPtr listener, bool is_last_tr
   }
   Unfollow(terms, listener);
   co_return true;
-}
-
-void Core::Renew(const StatePtr& state, std::optional<Duration> lease, Done<bool> done) {
-  asio::post(io_, [this, state, lease, done = std::move(done)] {
-    Start<bool>(RenewOnce(state, lease), done);
-  });
-}
-
-awaitable<bool> Core::RenewOnce(StatePtr state, std::optional<Duration> lease) {
-  state->Check();
-  co_await AskRenewal(state, lease.value_or(state->Lease()));
-  state->EndPause();
-  state->Check();
-  co_return true;
-}
-
-awaitable<void> Core::AskRenewal(StatePtr state, Duration lease) {
-  const auto command = state->terms.Renew(state->token, lease);
-  const auto limit = Until(state->Deadline());
-  if (state->Renewing(lease, BootClock::now())) state->EndPause();
-  const auto answer = co_await Ask(state->terms, command, limit);
-  if (answer.reply.integer == 1) {
-    state->Renewed(lease, answer.sent_at);
-  } else {
-    state->Lose("the server does not know it any more");
-  }
-}
-
-// Runs until the hold is over. A message on the channel, or the end of the hold, ends a pause.
-awaitable<void> Core::Watch(StatePtr state, ListenerPtr listener) {
-  const auto& options = state->terms.options;
-  const auto pause = std::make_shared<asio::steady_timer>(io_);
-  state->pause = pause;
-  while (!state->IsOver() && state->Lost().empty()) {
-    const auto next = options.renew ? state->RenewAt() : state->Deadline();
-    if (BootClock::now() < next) {
-      pause->expires_after(std::min(Until(next), kForever));
-      co_await pause->async_wait(kQuietly);
-    } else if (options.renew) {
-      co_await RenewUntilAnswered(state, *pause);
-    }
-  }
-  Unfollow(state->terms, listener);
-  const auto reason = state->Lost();
-  if (state->IsOver() || !options.on_lost) co_return;
-  try {
-    options.on_lost(reason);
-  } catch (...) {  // must not end the thread that renews all other holds
-  }
-}
-
-// The server may be restarting: asks again while the lease lasts.
-awaitable<void> Core::RenewUntilAnswered(StatePtr state, asio::steady_timer& pause) {
-  Pauses pauses;
-  while (!state->IsOver() && state->Lost().empty()) {
-    try {
-      co_await AskRenewal(state, state->Lease());
-      co_return;
-    } catch (const Error&) {
-      pause.expires_after(std::min(pauses.Next(), Until(state->Deadline())));
-    }
-    co_await pause.async_wait(kQuietly);
-  }
-}
-
-void Core::Release(const StatePtr& state, Done<bool> done) {
-  asio::post(io_, [this, state, done = std::move(done)] { Start<bool>(ReleaseNow(state), done); });
-}
-
-// True if the lock was held until now. If the server cannot be reached, the lease ends the hold
-// later, and the result is what this process knew.
-awaitable<bool> Core::ReleaseNow(StatePtr state) {
-  if (!state->IsOfThisProcess() || !state->End()) co_return false;
-  const bool was_held = state->Lost().empty();
-  state->EndPause();
-  const auto give_up_at = BootClock::now() + kReleaseTime;
-  bool is_repeated = false;
-  Pauses pauses;
-  while (true) {
-    try {
-      const auto answer =
-          co_await Ask(state->terms, state->terms.Unlock(state->token), kReleaseTime);
-      const auto count = static_cast<std::int64_t>(state->terms.keys.size());
-      // The first of two requests may have been executed although its reply was lost.
-      co_return was_held && (is_repeated || answer.reply.integer == count);
-    } catch (const ConnectionFailed&) {
-      if (BootClock::now() >= give_up_at) co_return was_held;
-    } catch (const Error&) {
-      co_return was_held;
-    }
-    is_repeated = true;
-    asio::steady_timer pause(io_, pauses.Next());
-    co_await pause.async_wait(kQuietly);
-  }
-}
-
-void Core::Transfer(const StatePtr& state, std::string new_owner, Done<std::int64_t> done) {
-  asio::post(io_, [this, state, new_owner = std::move(new_owner), done = std::move(done)] {
-    Start<std::int64_t>(TransferNow(state, new_owner), done);
-  });
-}
-
-awaitable<std::int64_t> Core::TransferNow(StatePtr state, std::string new_owner) {
-  state->Check();
-  if (state->terms.keys.size() != 1) throw Refused("only a lock of one key can be transferred");
-  const auto command = state->terms.Transfer(state->token, new_owner, state->Lease());
-  state->SetLeaving(true);
-  std::optional<std::int64_t> token;
-  std::exception_ptr error;
-  try {
-    const auto answer = co_await Ask(state->terms, command, Until(state->Deadline()));
-    token = answer.reply.Integer();
-  } catch (const Error&) {
-    error = std::current_exception();
-  }
-  if (token) state->End();
-  state->SetLeaving(false);
-  state->EndPause();
-  if (error != nullptr) std::rethrow_exception(error);
-  if (!token) {
-    state->Lose("the server does not know it any more");
-    state->Check();
-  }
-  co_return *token;
 }
 
 void Core::Follow(const Terms& terms, const ListenerPtr& listener) {

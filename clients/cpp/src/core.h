@@ -1,12 +1,15 @@
 // The part of a client that outlives moves: its thread, its connections, its holds and waits.
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <deque>
 #include <map>
 #include <memory>
@@ -23,6 +26,13 @@
 #include "terms.h"
 
 namespace fairlock::client {
+
+// A release, or a transfer, is repeated for this time.
+inline constexpr Duration kRepeatTime = std::chrono::seconds(5);
+
+inline Duration Until(Time time) {
+  return std::max(Duration(0), std::chrono::ceil<Duration>(time - BootClock::now()));
+}
 
 // A hold as this process sees it. Thread-safe. A hold that has ended never begins again.
 class HoldState {
@@ -41,26 +51,33 @@ class HoldState {
   [[nodiscard]] std::string Lost() const;  // why; empty if it is not lost
   [[nodiscard]] Time Deadline() const;     // the lease ends no earlier than this
   [[nodiscard]] Time RenewAt() const;
-  [[nodiscard]] Duration Lease() const;
+  [[nodiscard]] Duration Lease() const;  // what the next renewal asks for
   [[nodiscard]] bool IsOver() const;
   bool End();  // its owner ends it; false if it has ended before
-  void SetLeaving(bool is_leaving);
   void Lose(const std::string& reason);
-  // A renewal is sent: until its reply, the lease ends at the earlier of both times. Returns
-  // whether that is earlier than before.
-  bool Renewing(Duration lease, Time sent_at);
-  void Renewed(Duration lease, Time sent_at);
+  void SetLease(Duration lease);
+  // Takes note of a renewal. None shortens the lease, in whichever order the server executes
+  // renewals and replies to them.
+  void Extend(Time deadline);
+
+  // A transfer is sent. From now on, only a refusal by the server makes the hold certain again: a
+  // request that is still on its way may be executed after anything that is asked meanwhile.
+  void BeginTransfer(const std::string& heir);
+  void RefuseTransfer();  // the server did not execute it, so the hold is what it was
+  void EndTransfer();     // the hold is lost unless the transfer was confirmed or refused
 
  private:
   std::string LostLocked() const;
+  void LoseLocked(const std::string& reason);
 
   const int process_;
   mutable std::mutex mutex_;
   mutable std::string lost_;
   bool is_over_ = false;
-  bool is_leaving_ = false;  // a transfer has been sent
+  std::string heir_;    // to whom a transfer has been sent, without an answer
+  std::string rumour_;  // why the hold may be lost, unless that was the transfer itself
   Duration lease_;
-  Time sent_at_;
+  Time deadline_;
 };
 
 // Receives the messages about one key and owner, for a wait or for the hold that the wait became.
@@ -131,6 +148,7 @@ class Core : public std::enable_shared_from_this<Core> {
   Flow<bool> RenewOnce(StatePtr state, std::optional<Duration> lease);
   Flow<bool> ReleaseNow(StatePtr state);
   Flow<std::int64_t> TransferNow(StatePtr state, std::string new_owner);
+  Flow<std::optional<std::int64_t>> AskTransfer(StatePtr state, std::string new_owner);
   Flow<void> AskRenewal(StatePtr state, Duration lease);
   Flow<void> RenewUntilAnswered(StatePtr state, boost::asio::steady_timer& pause);
   Flow<void> Watch(StatePtr state, ListenerPtr listener);
@@ -154,5 +172,17 @@ class Core : public std::enable_shared_from_this<Core> {
   std::unique_ptr<Servers> servers_;
   std::thread thread_;
 };
+
+template <typename Result>
+void Core::Start(Flow<Result> flow, Done<Result> done, boost::asio::cancellation_slot slot) {
+  ++operations_;
+  auto handler = [this, done = std::move(done)](std::exception_ptr error, Result result) {
+    done(error, std::move(result));
+    --operations_;
+    StopIfIdle();
+  };
+  boost::asio::co_spawn(io_, std::move(flow),
+                        boost::asio::bind_cancellation_slot(slot, std::move(handler)));
+}
 
 }  // namespace fairlock::client

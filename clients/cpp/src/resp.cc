@@ -195,6 +195,15 @@ Explanation ParseExplanation(const Value& reply) {
   return explanation;
 }
 
+std::optional<std::int64_t> NewerToken(const std::string& owner, std::int64_t than,
+                                       const Value& info) {
+  for (const auto& item : Field(info, "holders").items) {
+    const auto holder = ParseHolder(item);
+    if (holder.owner == owner && holder.token > than) return holder.token;
+  }
+  return std::nullopt;
+}
+
 std::string Explanation::Text() const {
   std::string text = key.empty() ? status : key + ": " + status;
   if (!reason.empty()) text += ", " + reason;

@@ -36,6 +36,10 @@ std::optional<Value> TakeValue(std::string& input);
 
 Explanation ParseExplanation(const Value& reply);
 
+// The token of this owner's hold in the reply to LOCKINFO, if it is greater than this one.
+std::optional<std::int64_t> NewerToken(const std::string& owner, std::int64_t than,
+                                       const Value& info);
+
 struct Message {
   std::string event;  // "subscribed" is ours: the channel has a connection again
   std::string key;

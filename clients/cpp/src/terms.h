@@ -51,9 +51,11 @@ struct Terms {
     return command;
   }
 
+  // With GT, it never shortens a lease, even if it arrives after a newer one.
   [[nodiscard]] Command Renew(std::int64_t token, Duration lease) const {
     Command command = AboutKeys("RENEW");
-    command.insert(command.end(), {"PX", Milliseconds(lease), "TOKEN", std::to_string(token)});
+    command.insert(command.end(),
+                   {"PX", Milliseconds(lease), "TOKEN", std::to_string(token), "GT"});
     return command;
   }
 
@@ -66,6 +68,8 @@ struct Terms {
 
   // Nil if the owner does not wait.
   [[nodiscard]] Command Position() const { return {"POSITION", keys.front(), owner}; }
+
+  [[nodiscard]] Command Info() const { return {"LOCKINFO", keys.front()}; }
 
   [[nodiscard]] Command Transfer(std::int64_t token, const std::string& new_owner,
                                  Duration lease) const {

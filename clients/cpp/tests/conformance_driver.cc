@@ -262,12 +262,14 @@ class Driver {
     if (what == "acquire") co_return co_await Acquire(request);
     if (what == "try") co_return co_await Try(request);
     if (what == "release") co_return co_await Release(request);
+    if (what == "renew") co_return co_await Renew(request);
     if (what == "transfer") co_return co_await Transfer(request);
     if (what == "work") co_return co_await Work(request);
     if (what == "rate") co_return Rate(Fields(request));
     if (what == "cancel") co_return CancelAcquisition(request);
     if (what == "fork") co_return Fork(HoldOf(request));
     if (what == "token") co_return json::object{{"token", HoldOf(request).token()}};
+    if (what == "left") co_return Left(HoldOf(request));
     if (what != "check") throw Unsupported(what);
     HoldOf(request).check();
     co_return json::object{{"ok", true}};
@@ -328,10 +330,20 @@ class Driver {
   }
 
   awaitable<json::object> Release(const json::object& request) {
-    Hold hold = std::move(HoldOf(request));
-    if (!co_await hold.release(use_awaitable)) throw LostHold("it was lost before");
-    holds_.erase(Fields(request).Text("hold"));
+    Hold& hold = HoldOf(request);
+    const bool was_held = co_await hold.release(use_awaitable);
+    if (!was_held) throw LostHold("it was lost before");
     co_return json::object{{"ok", true}};
+  }
+
+  awaitable<json::object> Renew(const json::object& request) {
+    Hold& hold = HoldOf(request);
+    co_await hold.renew(Fields(request).Time("lease"), use_awaitable);
+    co_return json::object{{"ok", true}};
+  }
+
+  static json::object Left(const Hold& hold) {
+    return {{"left", std::chrono::duration<double>(hold.remaining()).count()}};
   }
 
   awaitable<json::object> Transfer(const json::object& request) {

@@ -24,6 +24,15 @@ namespace asio = boost::asio;
 using FailureTest = ClientTest;
 using Clock = std::chrono::steady_clock;
 
+bool IsLost(const Hold& hold) {
+  try {
+    hold.check();
+    return false;
+  } catch (const LostHold&) {
+    return true;
+  }
+}
+
 // A lock that is asked for with a cancellation slot.
 struct CancellableLock {
   CancellableLock(Client& client, const std::string& key, const LockOptions& options)
@@ -113,15 +122,41 @@ TEST_F(FailureTest, HoldIsLostWhileTheServerIsSilent) {
   EXPECT_THROW(hold.check(), LostHold);
 }
 
-TEST_F(FailureTest, ShorterLeaseCountsEvenIfTheReplyIsLost) {
+TEST_F(FailureTest, RenewalWithoutAReplyChangesNothing) {
+  auto hold = client.lock(key, {.lease = 60s, .renew = false});
+  std::future<bool> renewal;
+  {
+    const Stopped server;
+    renewal = hold.renew(500ms, asio::use_future);
+    std::this_thread::sleep_for(700ms);
+    EXPECT_NO_THROW(hold.check());
+  }
+  EXPECT_TRUE(renewal.get());
+  EXPECT_GT(hold.remaining(), 50s);
+}
+
+TEST_F(FailureTest, HoldIsDoubtfulFromItsTransferOn) {
   std::atomic<int> losses = 0;
-  auto hold = client.lock(
-      key, {.lease = 60s, .renew = false, .on_lost = [&](const std::string&) { ++losses; }});
+  auto hold =
+      client.lock(key, {.lease = 60s, .on_lost = [&](const std::string&) { ++losses; }});
+  std::future<std::int64_t> transfer;
+  {
+    const Stopped server;
+    transfer = hold.transfer("next", asio::use_future);
+    EXPECT_TRUE(Becomes([&] { return IsLost(hold); }, 1s));
+    EXPECT_THROW(static_cast<void>(hold.token()), LostHold);
+    EXPECT_THROW(hold.renew(), LostHold);
+  }
+  EXPECT_GT(transfer.get(), 0);
+  EXPECT_EQ(losses, 0);
+}
+
+TEST_F(FailureTest, HoldIsLostIfItsTransferIsNeverConfirmed) {
+  std::atomic<int> losses = 0;
+  auto hold = client.lock(key, {.lease = 1s, .on_lost = [&](const std::string&) { ++losses; }});
   const Stopped server;
-  auto renewal = hold.renew(500ms, asio::use_future);
+  EXPECT_THROW(hold.transfer("next"), Error);
   EXPECT_TRUE(Becomes([&] { return losses == 1; }, 3s));
-  EXPECT_THROW(hold.check(), LostHold);
-  EXPECT_THROW(renewal.get(), Error);
   EXPECT_THROW(hold.check(), LostHold);
 }
 

@@ -105,16 +105,19 @@ class Hold {
   // The lease lasts at least for this time, unless it is renewed.
   [[nodiscard]] Duration remaining() const;
 
-  // Renews the lease now; with `lease`, this is its length from now on.
+  // Renews the lease now; with `lease`, this is its length from now on. A renewal never makes a
+  // lease end earlier than before.
   void renew(std::optional<Duration> lease = {});
 
   // Returns whether the lock was held until now.
   bool release();
 
-  // Hands the lock to another owner, and returns its token. This hold ends.
+  // Hands the lock to another owner, and returns its token. From the request on, this hold is not
+  // held any more, unless the server refuses the transfer.
   std::int64_t transfer(const std::string& new_owner);
 
-  // These cannot be cancelled: they end after reply_timeout at the latest.
+  // These cannot be cancelled. A renewal ends after reply_timeout at the latest; a release or a
+  // transfer is repeated for 5 s while the server cannot be reached.
   template <typename Token>
   auto renew(std::optional<Duration> lease, Token&& token) {
     return detail::Initiate<bool>(std::forward<Token>(token), [state = state_, lease](auto done) {
