@@ -15,6 +15,11 @@ _LINE = re.compile(rb"([^\r]*)\r\n")
 _LATE_REPLY_SECONDS = 5
 
 
+# Over version 3 of the protocol, these are answered by messages only.
+_ABOUT_CHANNELS = ("subscribe", "psubscribe", "ssubscribe", "unsubscribe", "punsubscribe",
+                   "sunsubscribe")
+
+
 class RequestReader:
     """Reads what one connection sends, unless it is encrypted."""
 
@@ -135,7 +140,8 @@ class Conversation:
     def __init__(self):
         self.faults = collections.deque()  # one for each of them, which may be None
         self.is_clear = True
-        self.has_channels = False  # then what the server sends may answer no request
+        self.marks_messages = False  # version 3 of the protocol begins them with `>`
+        self.has_channels = False  # then what the server sends otherwise may answer no request
 
 
 class Link:
@@ -219,7 +225,7 @@ class Link:
         reader = RequestReader()
         while data := near.recv(65536):
             for name, request in reader.read(data):
-                fault = self._count(name, talk)
+                fault = self._count(name, request, talk)
                 if fault is not None:
                     fault.is_sent.set()
                     if fault.is_lost:
@@ -231,14 +237,17 @@ class Link:
                     # The driver may have closed its end, which must not overtake the request.
                     fault.is_executed.wait(_LATE_REPLY_SECONDS)
 
-    def _count(self, name, talk):
+    def _count(self, name, request, talk):
         """Takes note of a request; returns its fault, or None."""
         with self._guard:
             if name is None:
                 talk.is_clear = False
                 return None
             self.requests[name] += 1
-            talk.has_channels |= name in ("subscribe", "psubscribe", "ssubscribe")
+            talk.marks_messages |= name == "hello" and b"\r\n3\r\n" in request
+            if name in _ABOUT_CHANNELS:
+                talk.has_channels |= not talk.marks_messages
+                return None
             if talk.has_channels:
                 return None
             faults = self._faults.get(name)
@@ -247,7 +256,16 @@ class Link:
             return fault
 
     def _receive(self, far, near, talk):
-        """Passes on what the server sends; returns when the connection must be closed."""
+        """Passes on what the server sends; returns when the connection must be closed. Requests
+        without a reply then never get one."""
+        try:
+            self._pass_replies(far, near, talk)
+        finally:
+            with self._guard:
+                for fault in filter(None, talk.faults):
+                    fault.is_executed.set()
+
+    def _pass_replies(self, far, near, talk):
         reader = ReplyReader()
         changer = PortChanger(self._changes) if self._changes else None
         while data := far.recv(65536):
