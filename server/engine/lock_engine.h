@@ -115,8 +115,6 @@ class LockEngine final {
   }
   // The overrides in force.
   const LimitOverrides& Limits(TimeMs now) { return rules_.limits.Overrides(now); }
-  // The same, but those that are due may not have ended yet.
-  const LimitOverrides& limits() const { return state_.overrides; }
   // Drains all keys until then: no new owner is admitted.
   void DelayGrantsUntil(TimeMs end) { rules_.limits.DelayGrantsUntil(end); }
   // Inspection. Each call first ends what is due on the key, so it may have effects.

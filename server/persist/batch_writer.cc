@@ -48,10 +48,10 @@ void DropRepeats(std::vector<engine::ChangeLog::Name>& names) {
 
 }  // namespace
 
-BatchWriter::BatchWriter(engine::LockEngine& engine) : engine_(engine) {
+BatchWriter::BatchWriter(engine::LockEngine& engine, engine::TimeMs now) : engine_(engine) {
   changes_.Clear(engine.next_token());
   // Those that were restored are written again, with ages of this run.
-  for (const engine::LimitOverride& limit : engine_.limits().all()) {
+  for (const engine::LimitOverride& limit : engine_.Limits(now).all()) {
     stored_limits_.emplace(std::pair(limit.db, limit.pattern), StoredLimit{limit, 0});
   }
   changes_.have_limits_changed = true;

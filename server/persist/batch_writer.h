@@ -29,7 +29,7 @@ struct GrantsOfBatch {
 // it.
 class BatchWriter {
  public:
-  explicit BatchWriter(engine::LockEngine& engine);
+  BatchWriter(engine::LockEngine& engine, engine::TimeMs now);
   BatchWriter(const BatchWriter&) = delete;
   BatchWriter& operator=(const BatchWriter&) = delete;
   ~BatchWriter();

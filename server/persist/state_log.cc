@@ -77,7 +77,7 @@ StateLog::StateLog(engine::LockEngine& engine, storage::LogHome& home, const Loa
     engine_.DelayGrantsUntil(grants_from_);
   }
   if (keeps_locks()) {
-    writer_.emplace(engine_);
+    writer_.emplace(engine_, step.now);
     if (options_.values != nullptr) {
       rows.RestoreInto(*options_.values, step.now);
       value_writer_.emplace(*options_.values);

@@ -47,7 +47,7 @@ struct StateLogOptions {
   // then waits for a write that began after the reply was made, which proves that no process had
   // taken over by then. Requires kSync.
   bool confirms_replies = false;
-  SnapshotPace snapshots;
+  SnapshotPace snapshots = {};
   // The values that are stored beside the locks; null: there are none. Must outlive the log.
   values::ValueStore* values = nullptr;
   // Called by the journal's threads when BeginTurn has something to do.

@@ -4,8 +4,8 @@ that end at once. Notes the longest PING of the other connection.
     WAITERS=100000 FAIRLOCKD=build/release/bin/fairlockd \\
     /usr/bin/python3 tests/faults/worst_neighbour_test.py
 
-worst_command_test.py does the same for every command, glob_cost_test.py and script_time_test.py in the
-integration tests do it for globs and scripts.
+worst_command_test.py does the same for every command, glob_cost_test.py and script_time_test.py
+in the integration tests do it for globs and scripts.
 """
 
 import contextlib

@@ -373,19 +373,6 @@ void EngineDriver::Lock(const Call& call, TimeMs now, Outcome& outcome) {
   if (result.status == LockStatus::kDeadlock) TakeDeadlock(outcome);
 }
 
-// Ends what is due on the keys, as the call that follows would do first. The slots of an MLOCK are
-// reserved on all of its keys or on none.
-void EngineDriver::NoteReservation(const std::vector<engine::KeyName>& keys,
-                                   const engine::LockRequest& request, TimeMs now,
-                                   Outcome& outcome) {
-  engine_.Munlock({keys, {{}, request.owner, engine::kTokenMax}}, {now, effects_});
-  const auto places = engine_.Queue(keys.front(), 0, 1'000'000, {now, effects_});
-  outcome.had_reserved_slot = std::ranges::any_of(places, [&](const engine::PlaceInfo& place) {
-    return place.is_reserved && place.owner == request.owner && place.mode == request.mode() &&
-           place.key_count == keys.size();
-  });
-}
-
 void EngineDriver::TakeDeadlock(Outcome& outcome) const {
   const engine::Deadlock& deadlock = engine_.deadlocks().deadlock();
   outcome.link_count = deadlock.link_count;

@@ -59,10 +59,7 @@ bool IsDueBefore(const TimerNode* a, const TimerNode* b) {
 }  // namespace
 
 void Expiry::Reconsider(LockEntry& lock, Step step) {
-  ContendedLock& contended = *lock.contended;
-  contended.seen_changes = state_.limit_changes;
-  state_.queues.erase(state_.queues.iterator_to(contended));
-  wait_queue_.Append(contended);
+  wait_queue_.SetSeen(*lock.contended, true);
   grants_.GrantNext(lock, step);
 }
 

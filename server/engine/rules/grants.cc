@@ -110,7 +110,7 @@ void Grants::GrantQueue(LockEntry& lock, Step step) {
     if (!limits_.HasSlot(lock, place.mode)) break;
     if (place.multi_lock() != nullptr && turns_.FindBlocked(place, place.mode) != nullptr) break;
     if (!std::exchange(is_first, false)) {
-      if (state_.grants_left == 0) return wait_queue_.LeaveUnseen(contended);
+      if (state_.grants_left == 0) return wait_queue_.SetSeen(contended, false);
       --state_.grants_left;
     }
     GrantOrReserve(place, step);

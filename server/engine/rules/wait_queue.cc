@@ -94,12 +94,16 @@ void WaitQueue::Append(ContendedLock& contended) {
   state_.queues.push_back(contended);
 }
 
-void WaitQueue::LeaveUnseen(ContendedLock& contended) {
-  if (contended.seen_changes == 0) return;
-  state_.may_be_unseen = true;
-  contended.seen_changes = 0;
+void WaitQueue::SetSeen(ContendedLock& contended, bool is_seen) {
+  if (!is_seen && contended.seen_changes == 0) return;
   const std::uint64_t first = state_.queues.begin()->queue_number;
   state_.queues.erase(state_.queues.iterator_to(contended));
+  if (is_seen) {
+    contended.seen_changes = state_.limit_changes;
+    return Append(contended);
+  }
+  state_.may_be_unseen = true;
+  contended.seen_changes = 0;
   contended.queue_number = first - 1;
   state_.queues.insert(state_.queues.begin(), contended);
 }

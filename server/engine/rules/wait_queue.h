@@ -17,11 +17,11 @@ class WaitQueue {
   WaitQueue(EngineState& state, const Claims& claims) : state_(state), claims_(claims) {}
 
   void Enter(Claim& place, TimeMs now);
-  // Link, Append and Activate act on one claim of a place.
+  // Link and Activate act on one claim of a place.
   void Link(ContendedLock& contended);  // call this before a place joins
-  void Append(ContendedLock& contended);
-  // The queue is considered again soon, before those that only new limits concern.
-  void LeaveUnseen(ContendedLock& contended);
+  // Whether the queue has been considered to its end under the present limits. If not, it is
+  // considered again soon, before those that only new limits concern.
+  void SetSeen(ContendedLock& contended, bool is_seen);
   void Activate(Claim& claim);
   void Reserve(Claim& place);
   void Unreserve(Claim& place);
@@ -38,6 +38,7 @@ class WaitQueue {
   static void LeaveAbsent(Claim& place);
 
  private:
+  void Append(ContendedLock& contended);
   void ReserveSlot(Claim& claim);
   void UnreserveSlot(Claim& claim);
 

@@ -24,7 +24,7 @@ class RandomBatches : public testing::TestWithParam<std::uint64_t> {};
 // After every turn, however long, replaying the batches gives exactly the engine's rows.
 TEST_P(RandomBatches, LeaveWhatTheEngineHas) {
   engine::LockEngine engine(Options());
-  BatchWriter writer(engine);
+  BatchWriter writer(engine, 0);
   storage::RowTable table;
   RandomUse use(engine, GetParam());
   std::mt19937_64 chance(GetParam());
@@ -91,7 +91,7 @@ class BatchesTest : public testing::Test {
   engine::Attachment client_{engine_.clients().Connect("test", "default")};
   engine::Effects effects_;
   engine::TimeMs now_ = 1000;
-  BatchWriter writer_{engine_};
+  BatchWriter writer_{engine_, 0};
   GrantsOfBatch grants_;
 };
 
@@ -164,7 +164,7 @@ TEST_F(BatchesTest, ARestoredLeaseWithTimeLeftIsWrittenAgainWhenItIsRenewed) {
                               .remaining_ms = 10},
                    0, now_);
   restored.EndRestore(kFirstToken, {now_, effects_});
-  BatchWriter writer(restored);
+  BatchWriter writer(restored, 0);
   storage::RecordWriter batch;
   writer.Write({now_, 0}, batch, grants_);
   restored.Renew({{0, "key"}, "a", std::nullopt, std::nullopt}, {now_, effects_});

@@ -50,7 +50,7 @@ class Life {
                                              .quick_max = std::chrono::hours(1),
                                              .monotonic_ns = [] { return std::uint64_t{1}; }},
                      [] {});
-    writer_.emplace(*engine_);
+    writer_.emplace(*engine_, kStart);
     PutRow(batch_, storage::MetaRow{.name = storage::MetaName::kTokenCeiling,
                                     .number = first_token_ + storage::kTokenBlock});
     Append(storage::AppendMode::kDurable);
