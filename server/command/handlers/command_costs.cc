@@ -50,8 +50,8 @@ Cost AllChannels(const CostQuestion& asked) {
 
 Cost AllClients(const CostQuestion& asked) {
   constexpr std::uint64_t kClientBytes = 600;
-  constexpr std::uint64_t kClientWork = 1000;
-  Cost cost = Small(asked);
+  constexpr std::uint64_t kClientWork = 1500;
+  Cost cost = Plus(asked, {0, 3 * kClientWork});
   for (const auto& [id, client] : asked.server.clients.all()) {
     const ClientProfile& profile = client->profile;
     cost += {kClientBytes + profile.name.size() + profile.library_name.size() +
