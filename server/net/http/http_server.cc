@@ -11,6 +11,10 @@ namespace fairlock::net {
 
 namespace {
 
+// A connection that has sent nothing for less than this counts as incomplete: a request may be on
+// its way.
+constexpr std::chrono::milliseconds kAtOnce{100};
+
 // The order in which connections give way to new ones.
 enum class Rank : std::uint8_t { kLate, kIdle, kIncomplete, kNotReading, kStays };
 
@@ -18,7 +22,7 @@ Rank RankOf(const HttpPeer::State& state, HttpPeer::Clock::time_point now) {
   const bool is_late = now - state.since >= HttpServer::kHurry;
   switch (state.doing) {
     case HttpPeer::Doing::kIdle:
-      return Rank::kIdle;
+      return now - state.since >= kAtOnce ? Rank::kIdle : Rank::kIncomplete;
     case HttpPeer::Doing::kReceiving:
       return is_late ? Rank::kLate : Rank::kIncomplete;
     case HttpPeer::Doing::kAnswering:
