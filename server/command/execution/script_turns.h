@@ -11,8 +11,8 @@
 namespace fairlock::command {
 
 // A script may run for script_time, during which no other client is served. So a turn runs scripts
-// for kTurnNs, or one that takes longer: several long ones never follow each other while others
-// have requests. Time includes compiling, and all that EXEC does if it runs a script.
+// for kTurnNs, or one that takes longer, and only after all other requests of the turn are executed
+// and answered. Time includes compiling, and all that EXEC does if it runs a script.
 //
 // Until BeginTurn is called, scripts run without a bound. Loop-confined.
 class ScriptTurns {
@@ -21,12 +21,12 @@ class ScriptTurns {
 
   ScriptTurns(const Clock& clock, const CommandTable& table) : clock_(clock), table_(table) {}
 
-  // `are_some_waiting`: scripts of earlier turns come first, so others wait until Open.
-  void BeginTurn(bool are_some_waiting) {
-    is_open_ = !are_some_waiting;
+  // Scripts must wait from now on, until Open.
+  void BeginTurn() { is_open_ = false; }
+  void Open() {
+    is_open_ = true;
     run_ns_max_ = run_ns_ + kTurnNs;
   }
-  void Open() { is_open_ = true; }
   bool MustWait() const { return !is_open_ || run_ns_ >= run_ns_max_; }
   // The time of all scripts since the start.
   std::uint64_t run_ns() const { return run_ns_; }

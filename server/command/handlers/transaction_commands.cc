@@ -79,6 +79,7 @@ void ExecuteAll(Invocation& call, const Transaction& transaction, const Cost& co
   call.reply.ArrayHeader(transaction.size());
   call.server.delivery.BeginStep(call.now);
   call.server.work.BeginTransaction();
+  call.server.scripts.BeginTransaction();
   transaction.Visit([&](std::size_t row, const protocol::Arguments& arguments) {
     Invocation each{call.server,          call.client, arguments,
                     call.client.writer(), call.now,    {.db = call.client.profile.database}};

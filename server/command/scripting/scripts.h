@@ -46,6 +46,7 @@ class Scripts final : private script::Host {
     bool is_read_only;  // commands that write are refused
   };
 
+  void BeginTransaction() { used_ns_ = 0; }
   // Finds or compiles the script. All scripts of one transaction share script_time: once they have
   // used it up, none is compiled or run.
   script::LoadResult Load(std::string_view text);

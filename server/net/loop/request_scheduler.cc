@@ -54,10 +54,9 @@ void RequestScheduler::CloseDisconnected() {
 }
 
 void RequestScheduler::Execute() {
-  turn_.server.script_turns.BeginTurn(!turn_.scripts.empty());
+  turn_.server.script_turns.BeginTurn();
   ExecuteLight();
   ExecuteDeferred();
-  ExecuteScripts();
 }
 
 void RequestScheduler::ExecuteLight() {
@@ -93,7 +92,6 @@ void RequestScheduler::ExecuteDeferred() {
   for (std::size_t i = 0; i < left; ++i) turn_.deferred[i]->StoreArrived();
 }
 
-// A connection whose script has only now been found to wait takes part in the next turn.
 void RequestScheduler::ExecuteScripts() {
   command::ScriptTurns& turns = turn_.server.script_turns;
   turns.Open();

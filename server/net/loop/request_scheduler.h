@@ -20,16 +20,17 @@ class RequestScheduler {
   void Receive();
   // Closes waiting connections whose client has disconnected.
   void CloseDisconnected();
-  // Executes the requests of light connections, then those of the deferred ones that were read,
-  // then scripts.
+  // Executes the requests of light connections, then those of the deferred ones that were read, but
+  // no scripts.
   void Execute();
+  // Called when the replies to those have been sent.
+  void ExecuteScripts();
 
  private:
   void ReceiveFromReady();
   void ReceiveFromDeferred();
   void ExecuteLight();
   void ExecuteDeferred();
-  void ExecuteScripts();
 
   Turn& turn_;
   std::size_t earlier_ = 0;              // the first connections of to_execute, from earlier turns

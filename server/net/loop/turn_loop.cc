@@ -52,7 +52,7 @@ void TurnLoop::RunTurn() {
   journal_.BeginTurn();
   requests_.CloseDisconnected();
   ExpireDue();
-  if (executes) requests_.Execute();
+  if (executes) ExecuteRequests();
   if (!journal_.is_lagging()) deadlines_.RefuseOverdue();
   RunTasks();
   connections_.Finish();
@@ -63,6 +63,14 @@ void TurnLoop::RunTurn() {
   connections_.DestroyClosed();
   listeners_.Accept(turn_.limits.accepts_max, turn_.now);
   turn_.server.statistics.counters.turns_us.Count((MonotonicNs() - wait_.ended_ns()) / 1000);
+}
+
+// Replies do not wait for scripts.
+void TurnLoop::ExecuteRequests() {
+  requests_.Execute();
+  if (turn_.scripts.empty()) return;
+  connections_.Finish();
+  requests_.ExecuteScripts();
 }
 
 bool TurnLoop::ReceiveRequests() {

@@ -37,7 +37,8 @@ struct LoopOptions {
 //  4. Close connections whose client has disconnected while a request waits. This happens before
 //     any decision, so that no lock is granted to a client that is known to be dead.
 //  5. Expire what is due.
-//  6. Execute the requests of light connections, then those of deferred ones, then the tasks.
+//  6. Execute the requests of light connections, then those of deferred ones. If scripts wait for
+//     their turn, send the replies, then run one or a few. Then run the tasks.
 //  7. Hand the changes to the journal. Then send the output that need not wait for the journal,
 //     with one write per connection, after all decisions of this turn. Destroy closed connections.
 //  8. Accept new connections. This comes last, because closed connections have then made room.
@@ -89,6 +90,7 @@ class TurnLoop {
   void RunTurn();
   // Waits and receives. False: the journal is too far behind for any request to be executed.
   bool ReceiveRequests();
+  void ExecuteRequests();
   engine::DurationMs WaitMsMax() const;
   void ExpireDue();
   void RunTasks();

@@ -165,6 +165,7 @@ std::size_t RespConnection::Execute() {
   const std::uint64_t scripts_ns_before = turn_.server.script_turns.run_ns();
   const std::size_t consumed = CanExecute() ? ConsumeInput() : 0;
   StoreArrived();
+  const bool awaits_script_turn = pipeline_.awaits_script_turn() && CanExecute();
   FollowPartialRequest(client().profile.commands_processed != executed_before);
   const auto written = static_cast<std::size_t>(client().output.written() - written_before);
   const std::size_t work = (meter.total() - done_before) / command::WorkMeter::kWorkPerByte;
@@ -174,6 +175,7 @@ std::size_t RespConnection::Execute() {
   }
   share_.Charge(written + scripts_ns / FairShareMeter::kScriptNsPerByte, turn_.now);
   if (work > 0) share_.ChargeWork(work, turn_.now);
+  if (awaits_script_turn) QueueScript();
   NoticeOutput();
   return consumed + written + work;
 }
