@@ -38,8 +38,9 @@ void HoldState::Check() const {
   if (!IsOfThisProcess()) throw LostHold(NameOf(terms) + " is held by the parent of this process");
   const std::lock_guard lock(mutex_);
   if (is_over_) throw LostHold(NameOf(terms) + " was released");
-  if (!heir_.empty()) {
-    throw LostHold(NameOf(terms) + " is being transferred to " + heir_ + ", or has been already");
+  if (!transfer_.heir.empty()) {
+    throw LostHold(NameOf(terms) + " is being transferred to " + transfer_.heir +
+                   ", or has been already");
   }
   const auto reason = LostLocked();
   if (!reason.empty()) throw LostHold(NameOf(terms) + " is lost: " + reason);
@@ -90,10 +91,10 @@ void HoldState::Lose(const std::string& reason) {
 
 void HoldState::LoseLocked(const std::string& reason) {
   if (!lost_.empty() || is_over_) return;
-  if (heir_.empty()) {
+  if (transfer_.heir.empty()) {
     lost_ = reason;
-  } else if (rumour_.empty()) {
-    rumour_ = reason;
+  } else if (transfer_.rumour.empty()) {
+    transfer_.rumour = reason;
   }
 }
 
@@ -109,21 +110,21 @@ void HoldState::Extend(Time deadline) {
 
 void HoldState::BeginTransfer(const std::string& heir) {
   const std::lock_guard lock(mutex_);
-  heir_ = heir;
+  transfer_.heir = heir;
 }
 
 void HoldState::RefuseTransfer() {
   const std::lock_guard lock(mutex_);
-  heir_.clear();
-  if (!rumour_.empty()) LoseLocked(rumour_);
+  transfer_.heir.clear();
+  if (!transfer_.rumour.empty()) LoseLocked(transfer_.rumour);
 }
 
 void HoldState::EndTransfer() {
   const std::lock_guard lock(mutex_);
-  if (heir_.empty()) return;
-  const std::string unconfirmed = "the server has not confirmed its transfer to " + heir_;
-  heir_.clear();
-  LoseLocked(rumour_.empty() ? unconfirmed : rumour_);
+  if (transfer_.heir.empty()) return;
+  const std::string unconfirmed = "the server has not confirmed its transfer to " + transfer_.heir;
+  transfer_.heir.clear();
+  LoseLocked(transfer_.rumour.empty() ? unconfirmed : transfer_.rumour);
 }
 
 namespace {

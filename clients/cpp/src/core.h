@@ -74,8 +74,10 @@ class HoldState {
   mutable std::mutex mutex_;
   mutable std::string lost_;
   bool is_over_ = false;
-  std::string heir_;    // to whom a transfer has been sent, without an answer
-  std::string rumour_;  // why the hold may be lost, unless that was the transfer itself
+  struct {
+    std::string heir;    // to whom it has been sent, without an answer
+    std::string rumour;  // why the hold may be lost, unless that was the transfer itself
+  } transfer_;
   Duration lease_;
   Time deadline_;
 };

@@ -114,7 +114,8 @@ export class HoldState {
     if (this.isOver) throw new LostHold(`${this.terms.names} was released`);
     if (this.#heir !== undefined) {
       const heir = textOf(this.#heir);
-      throw new LostHold(`${this.terms.names} is being transferred to ${heir}, or has been already`);
+      const text = `is being transferred to ${heir}, or has been already`;
+      throw new LostHold(`${this.terms.names} ${text}`);
     }
     if (this.isLost) throw this.#reason!;
   }
