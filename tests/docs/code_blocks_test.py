@@ -301,11 +301,15 @@ class CodeBlocks(unittest.TestCase):
             environment = {**os.environ, "FAIRLOCK_PORT": str(server.port),
                            "PATH": f"{self.folder}:{PROGRAM.parent}:{os.environ['PATH']}"}
             for block in self.of("sh"):
+                assigned = ""
                 for line in block.text.splitlines():
+                    if re.match(r"owner=", line):
+                        assigned = f"{line}; "
                     if not re.match(r"fairlockctl |redis-cli -p|token=", line):
                         continue
                     with self.subTest(block.name, line=line):
-                        self.run_line(line.replace("3247", str(server.port)), environment)
+                        line = line.replace("3247", str(server.port))
+                        self.run_line(assigned + line, environment)
 
     def run_line(self, line, environment):
         line = line.replace("redis-cli ", "redis-cli -e ")

@@ -135,7 +135,7 @@ class Renewals(unittest.TestCase):
             return False
         give_up = now() + 3
         while now() < give_up:
-            if "rdb_bgsave_in_progress:1" in watcher.ask("INFO", "persistence"):
+            if b"rdb_bgsave_in_progress:1" in watcher.ask("INFO", "persistence"):
                 time.sleep(chance.uniform(0, 0.05))
                 return True
         return False

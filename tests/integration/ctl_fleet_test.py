@@ -179,7 +179,7 @@ class OfAFleet(unittest.TestCase):
         for node in self.fleet.nodes:
             node.kill()
         self.assertEqual(process.wait(PATIENCE_SECONDS), LOST)
-        self.assertIn("could not be reached before the lease ended", process.stderr.read())
+        self.assertIn("could not be reached, and the hold ends soon", process.stderr.read())
 
     def test_run_waits_through_a_fail_over_and_keeps_its_place(self):
         self.ask("LOCK", "job", "holder", "PX", 600_000)

@@ -34,16 +34,13 @@ class Output(unittest.TestCase):
         self.assertEqual(slow.reply(), "PONG")
 
     def test_over_the_output_limit_a_connection_is_closed_and_counted(self):
-        meta = "m" * 4096
-        places = 400  # the reply that lists them exceeds the limit and the socket buffers together
-        self.own.ask("LOCK", "line", "holder")
-        for number in range(places):
-            waiter = self.enterContext(self.server.connect_unix())
-            waiter.send(request("LOCK", "line", f"owner-{number}", "WAIT", "FOREVER", "META", meta))
-        wait_until(lambda: self.server.info("waiters") == places, "all of them wait")
+        message = "m" * 4096
+        messages = 400  # exceed the limit and the socket buffers together
         greedy = self.enterContext(self.server.connect_unix())
-        greedy.send(request("QUEUE", "line", "COUNT", places))
-        self.assertLess(len(greedy.rest()), places * len(meta))
+        greedy.ask("SUBSCRIBE", "news")
+        for _ in range(messages):
+            self.own.ask("PUBLISH", "news", message)
+        self.assertLess(len(greedy.rest()), messages * len(message))
         self.assertEqual(self.server.info("client_output_buffer_limit_disconnections"), 1)
         wait_until(lambda: "did not read their replies (output_limit)" in self.server.output(),
                    "it is logged")

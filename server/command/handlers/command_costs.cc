@@ -48,19 +48,35 @@ Cost AllChannels(const CostQuestion& asked) {
   return cost;
 }
 
-Cost AllClients(const CostQuestion& asked) {
+constexpr std::uint64_t kClientWork = 1500;
+
+Cost LineOf(const Client& client) {
   constexpr std::uint64_t kClientBytes = 600;
-  constexpr std::uint64_t kClientWork = 1500;
+  const ClientProfile& profile = client.profile;
+  return {kClientBytes + profile.name.size() + profile.library_name.size() +
+              profile.library_version.size() + profile.user.size(),
+          kClientWork};
+}
+
+Cost AllClients(const CostQuestion& asked) {
   Cost cost = Plus(asked, {0, 3 * kClientWork});
-  for (const auto& [id, client] : asked.server.clients.all()) {
-    const ClientProfile& profile = client->profile;
-    cost += {kClientBytes + profile.name.size() + profile.library_name.size() +
-                 profile.library_version.size() + profile.user.size(),
-             kClientWork};
+  for (const auto& [id, client] : asked.server.clients.all()) cost += LineOf(*client);
+  return cost;
+}
+
+// CLIENT LIST; after ID, each number names one client, and the same one may be named several times.
+Cost ListedClients(const CostQuestion& asked) {
+  if (asked.arguments.size() < 4 || !EqualsIgnoreCase(asked.arguments[2], "ID")) {
+    return AllClients(asked);
   }
-  // A client that is named several times is listed several times.
-  const std::uint64_t times = std::max<std::uint64_t>(asked.arguments.size(), 4) - 3;
-  return HasWord(asked, "ID") ? Cost{cost.reply_bytes * times, cost.work * times} : cost;
+  Cost cost = Plus(asked, {0, 3 * kClientWork});
+  for (std::size_t i = 3; i < asked.arguments.size(); ++i) {
+    const auto id = ParseInteger(asked.arguments[i]);
+    const Client* client =
+        id ? asked.server.clients.Find(static_cast<std::uint64_t>(*id)) : nullptr;
+    if (client != nullptr) cost += LineOf(*client);
+  }
+  return cost;
 }
 
 Cost OneClient(const CostQuestion& asked) {
@@ -127,7 +143,7 @@ constexpr auto kOtherCosts = std::to_array<CostRow>({
     {"ACL|HELP", Fixed<4 * kKb, 20'000>},
     {"CLIENT|INFO", OneClient},
     {"CLIENT|GETNAME", OneClient},
-    {"CLIENT|LIST", AllClients},
+    {"CLIENT|LIST", ListedClients},
     {"CLIENT|KILL", AllClients},
     {"CLIENT|HELP", Fixed<4 * kKb, 20'000>},
     {"INFO", Fixed<32 * kKb, 200'000>},

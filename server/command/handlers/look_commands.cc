@@ -253,7 +253,7 @@ void Break(Invocation& call) {
   if (!BreaksLibraryLock(call, key, owner)) {
     const auto ended = engine.Break(key, owner, call.server.locks.StepAt(call.now));
     if (ended.holds > 0) SignalPythonWaiter(call, key);
-    call.reply.Integer(static_cast<std::int64_t>(ended.holds + ended.slots_without_hold));
+    call.reply.Integer(static_cast<std::int64_t>(ended.holds));
   }
   if (history != nullptr) history->EndForce();
 }
@@ -282,7 +282,7 @@ constexpr std::array<CommandSpec, 6> kLookCommands = {{
     {"BREAK", Break, -2, kWrite | kAdmin | kDangerous | kUnowned, kFirstKey, "lock",
      "key [owner] [REASON text]",
      "Forcibly ends the owner's hold, or all holds, reserved slots and cooldowns; replies with the "
-     "number ended",
+     "number of holds ended",
      "O(holders)"},
 }};
 

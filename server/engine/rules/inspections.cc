@@ -286,6 +286,13 @@ std::uint64_t Inspections::Scan(std::uint64_t cursor, std::size_t count, const L
       if (looked_at > 0 && is_page_full()) return queue->queue_number;
       look_at(queue->queue.front().lock);
     }
+    // A queue that moves to the front during the walk returns to the end soon; until then, the last
+    // page shows it.
+    const std::uint64_t end = std::min(cursor, EngineState::kFirstQueueNumber);
+    for (const ContendedLock& queue : state_.queues) {
+      if (queue.queue_number >= end) break;
+      look_at(queue.queue.front().lock);
+    }
     return 0;
   }
   do {

@@ -77,7 +77,9 @@ struct EngineState {
   // How many times the overrides have changed, plus 1, so that a queue that has seen 0 is unseen.
   std::uint64_t limit_changes = 1;
   QueueSet queues;
-  std::uint64_t next_queue_number = std::uint64_t{1} << 63;
+  // Those that are considered soon are numbered downwards from here. LOCKS shows it as a cursor.
+  static constexpr std::uint64_t kFirstQueueNumber = std::uint64_t{1} << 40;
+  std::uint64_t next_queue_number = kFirstQueueNumber;
   bool may_be_unseen = false;               // whether a queue was ever unseen
   std::size_t grants_left;                  // of EngineOptions::grants_of_a_turn
   std::vector<LockEntry*> queues_to_grant;  // the next Grants::GrantNext considers them
