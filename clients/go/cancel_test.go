@@ -200,3 +200,22 @@ func TestManyCancellationsAtOnce(t *testing.T) {
 	all.Wait()
 	b.expect(b.waiters("k") == "", "places are left")
 }
+
+func TestDatabaseOfTheClientIsThatOfItsLocks(t *testing.T) {
+	b := newBench(t)
+	third := b.clientWith(redis.Options{DB: 3})
+	there := func(words ...interface{}) interface{} {
+		reply, err := tell(third, words...)
+		b.expect(err == nil, "%v", err)
+		return reply
+	}
+	channel := b.channel(third)
+	hold := b.lock(third, "k")
+	waiting := startLock(background, third, "k", fairlock.WithChannel(channel))
+	b.until("it waits", func() bool { return len(there("QUEUE", "k").([]interface{})) == 1 })
+	b.expect(b.ask("LOCKED", "k") == int64(0), "it is held in database 0")
+	b.unlock(hold)
+	hold = b.granted(waiting)
+	b.expect(b.ask("LOCKED", "k") == int64(0) && there("LOCKED", "k") == int64(1), "elsewhere")
+	b.unlock(hold)
+}

@@ -286,22 +286,3 @@ func TestUserWithAName(t *testing.T) {
 	_, err = fairlock.Lock(background, as("worker", "wrong"), "k")
 	b.expect(err != nil && strings.HasPrefix(err.Error(), "WRONGPASS"), "%v", err)
 }
-
-func TestDatabaseOfTheClientIsThatOfItsLocks(t *testing.T) {
-	b := newBench(t)
-	third := b.clientWith(redis.Options{DB: 3})
-	there := func(words ...interface{}) interface{} {
-		reply, err := tell(third, words...)
-		b.expect(err == nil, "%v", err)
-		return reply
-	}
-	channel := b.channel(third)
-	hold := b.lock(third, "k")
-	waiting := startLock(background, third, "k", fairlock.WithChannel(channel))
-	b.until("it waits", func() bool { return len(there("QUEUE", "k").([]interface{})) == 1 })
-	b.expect(b.ask("LOCKED", "k") == int64(0), "it is held in database 0")
-	b.unlock(hold)
-	hold = b.granted(waiting)
-	b.expect(b.ask("LOCKED", "k") == int64(0) && there("LOCKED", "k") == int64(1), "elsewhere")
-	b.unlock(hold)
-}

@@ -353,11 +353,9 @@ void EngineDriver::Lock(const Call& call, TimeMs now, Outcome& outcome) {
   engine::LockResult result;
   if (call.is_mlock()) {
     const std::vector<engine::KeyName> keys = KeysOf(call);
-    NoteReservation(keys, request, now, outcome);
     result = engine_.Mlock({keys, request}, connection, {now, effects_});
   } else {
     request.key = KeyOf(call);
-    NoteReservation({request.key}, request, now, outcome);
     result = engine_.Lock(request, connection, {now, effects_});
     assert(result.status != LockStatus::kGranted ||
            result.key_hash == engine_.Prefetch(request.key));

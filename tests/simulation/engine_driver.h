@@ -62,8 +62,6 @@ class EngineDriver final : private engine::EventSink, private engine::NoticeSink
   Answer AnswerOf(const engine::Resolution& resolution) const;
   int NumberOfChannel(std::string_view name) const;
   void TakeDeadlock(Outcome& outcome) const;
-  void NoteReservation(const std::vector<engine::KeyName>& keys, const engine::LockRequest& request,
-                       TimeMs now, Outcome& outcome);
   int NumberOfOwner(std::string_view owner) const;
   void ListLine(const Call& call, TimeMs now, Outcome& outcome);
   void ApplySetting(const Call& call, TimeMs now, Outcome& outcome);

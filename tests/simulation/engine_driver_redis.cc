@@ -1,6 +1,5 @@
 // The driver: calls of the Redis way.
 
-#include <algorithm>
 #include <vector>
 
 #include "tests/simulation/engine_driver.h"
@@ -53,27 +52,9 @@ void EngineDriver::ApplyRedis(const Call& call, TimeMs now, Outcome& outcome) {
   outcome.releases = releases_;
 }
 
-// Ends what is due on the keys, as the call that follows would do first. The slots of an MLOCK are
-// reserved on all of its keys or on none.
-void EngineDriver::NoteReservation(const std::vector<engine::KeyName>& keys,
-                                   const engine::LockRequest& request, TimeMs now,
-                                   Outcome& outcome) {
-  engine_.Munlock({keys, {{}, request.owner, engine::kTokenMax}}, {now, effects_});
-  const auto places = engine_.Queue(keys.front(), 0, 1'000'000, {now, effects_});
-  outcome.had_reserved_slot = std::ranges::any_of(places, [&](const engine::PlaceInfo& place) {
-    return place.is_reserved && place.owner == request.owner && place.mode == request.mode() &&
-           place.key_count == keys.size();
-  });
-}
-
 void EngineDriver::Write(const Call& call, TimeMs now, Outcome& outcome) {
-  engine::LockRequest request;
-  request.key = KeyOf(call);
-  const engine::WriteRequest written = WriteRequestOf(call, call.key);
-  request.owner = written.value;
-  NoteReservation({request.key}, request, now, outcome);
   const engine::WriteResult result =
-      redis_.Write(written, AttachmentOf(call.connection), {now, effects_});
+      redis_.Write(WriteRequestOf(call, call.key), AttachmentOf(call.connection), {now, effects_});
   outcome.status = static_cast<int>(result.status);
   outcome.reason = static_cast<int>(result.reason);
   outcome.token = result.token;

@@ -480,15 +480,11 @@ bool Ledger::IsLeftWaiting(const Place& place, const Keys& settled, TimeMs now) 
 void Ledger::CheckNobodyIsPassed(const Key& key, std::size_t index, const engine::Mode& mode,
                                  TimeMs now) {
   std::vector<engine::Mode> rooms = RoomsOf(key, now);
-  const bool has_had_its_turn = outcome_->had_reserved_slot && call_ != nullptr &&
-                                index < key.line.size() && key.line[index].owner == call_->owner;
   for (std::size_t i = 0; i < index; ++i) {
     const Place& place = key.line[i];
     // No answer shows whether the command changed its owner's place before or after this grant.
     const bool is_own = call_ != nullptr && place.owner == call_->owner;
     if (is_own || (place.is_absent() && IsOver(place.end, now))) continue;
-    // A place ahead that asked for more than it had reserved waits for its turn again.
-    if (has_had_its_turn) continue;
     Require(place.state != PlaceState::kWaiting, "nobody passes in line");
     if (place.state == PlaceState::kKept) rooms.push_back(place.mode);
   }

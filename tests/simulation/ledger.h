@@ -43,8 +43,6 @@ namespace fairlock::simulation {
 //    has a place in the queue, dated from the first denial; no other SET NX has one.
 // 14. NOTIFY announces once how the wait has ended, and once that the hold is lost, and nothing
 //    else. Its waiters are absent while nobody listens.
-// 15. An owner that asks for the slot that is reserved for it gets it, unless an override of LIMIT
-//    has changed how many slots there are.
 class Ledger : public LedgerState {
  public:
   explicit Ledger(const Setting& setting);
@@ -136,7 +134,6 @@ class Ledger : public LedgerState {
   bool HasOtherStake(int key) const;
   bool MayBeGranted(int key, TimeMs now) const;
   void CheckDenied(TimeMs now);
-  void CheckReservation();
   void CheckWaitersMax(const Key& key);
   void CheckLineMax(const Key& key);
 

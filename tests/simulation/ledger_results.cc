@@ -97,7 +97,6 @@ void Ledger::JudgeLock(TimeMs now) {
 }
 
 void Ledger::JudgeLockDenied(bool is_held, TimeMs now) {
-  CheckReservation();
   if (is_held) return Require(call_->only_new, "a holder is denied only with NEW");
   if (outcome_->reason == static_cast<int>(engine::DenialReason::kFull)) {
     Require(call_->waiters_max.has_value(), "only MAXWAITERS makes a line full");
@@ -208,13 +207,7 @@ void Ledger::JudgeLockGranted(TimeMs now) {
   for (int key : place.keys) AddHold(key, HoldFor(place, outcome_->token, now), now);
 }
 
-void Ledger::CheckReservation() {
-  Require(!outcome_->had_reserved_slot || overrides_.was_ever_used(),
-          "a reserved slot is there for its owner");
-}
-
 void Ledger::JudgeQueued(TimeMs now) {
-  CheckReservation();
   const bool is_waiting = call_->wait_ms > 0;
   Require(is_waiting == (outcome_->status == static_cast<int>(LockStatus::kQueued)),
           "who gave WAIT waits, and nobody else");

@@ -12,7 +12,6 @@ void Outcome::Clear() {
   token = 0;
   number = 0;
   extra = 0;
-  had_reserved_slot = false;
   answers.clear();
   losses.clear();
   events.clear();

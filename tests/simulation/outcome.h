@@ -101,9 +101,6 @@ struct Outcome {
   // For the ledger; not compared.
   std::vector<DeadlockLink> links;
   std::size_t link_count = 0;
-  // Before a LOCK or SET: whether a slot was reserved for the owner, in the mode that it asks for.
-  // For the ledger; not compared.
-  bool had_reserved_slot = false;
   // After a call that may silently end places of absent owners: for each key that the call named,
   // the owners in its queue. For the ledger; not compared.
   std::vector<std::vector<int>> owners_in_line;

@@ -95,7 +95,7 @@ class ReferenceModel {
   // The first of the place's keys on which its turn has not come.
   std::optional<int> FindBlocked(const ModelPlace& place, const Mode& mode) const;
   void SetReserved(const ModelPlace& place, bool is_reserved);
-  std::optional<int> FindBlockedAgain(const ModelPlace& earlier, const Mode& mode) const;
+  void KeepOrGiveWay(const ModelPlace& earlier, int blocked, TimeMs now, Outcome& outcome);
   Token GiveHolds(const ModelPlace& place, bool was_in_line, TimeMs now);
   Token GrantPlace(const ModelPlace& place, TimeMs now);
   void ConfirmAll(Token token);
@@ -182,7 +182,8 @@ class ReferenceModel {
   ModelPlace PlaceOfValue(const Call& call, int key, TimeMs now) const;
   std::optional<engine::DenialReason> WhyNotNew(int key, int owner);
   void SetNew(const Call& call, TimeMs now, Outcome& outcome);
-  void TakePlaceByValue(const Call& call, engine::DenialReason reason, TimeMs now,
+  // Returns whether the owner had a place that this has changed.
+  bool TakePlaceByValue(const Call& call, engine::DenialReason reason, TimeMs now,
                         Outcome& outcome);
   Token GiveToValue(const Call& call, int key, TimeMs now, Outcome& outcome);
   void SetAllNew(const Call& call, TimeMs now, Outcome& outcome);

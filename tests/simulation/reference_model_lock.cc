@@ -217,19 +217,19 @@ void ReferenceModel::ProlongByRepeat(const Call& call, ModelHold& hold, TimeMs n
 void ReferenceModel::LockAgainWhileWaiting(const Call& call, TimeMs now, Outcome& outcome) {
   const ModelPlace earlier = At(call.key).PlaceOf(call.owner);
   SetReserved(earlier, false);
-  const auto blocked = FindBlockedAgain(earlier, call.mode());
+  const auto blocked = FindBlocked(earlier, call.mode());
   DenialReason reason = DenialReason::kNone;
   if (blocked) {
     outcome.number = call.is_mlock() ? static_cast<std::int64_t>(IndexIn(call.keys, *blocked)) : 0;
     reason = WhyNot(At(*blocked), call.mode());
   }
   if (blocked && call.wait_ms == 0 && call.keep_ms == 0) {
-    SetReserved(earlier, earlier.is_reserved);
-    return Deny(call, IndexIn(call.named(), *blocked), reason, outcome);
+    Deny(call, IndexIn(call.named(), *blocked), reason, outcome);
+    return KeepOrGiveWay(earlier, *blocked, now, outcome);
   }
   if (blocked && call.wait_ms > 0 && IsDeadlock(call, {}, now)) {
-    SetReserved(earlier, earlier.is_reserved);
-    return RefuseDeadlock(call, IndexIn(call.named(), *blocked), outcome);
+    RefuseDeadlock(call, IndexIn(call.named(), *blocked), outcome);
+    return KeepOrGiveWay(earlier, *blocked, now, outcome);
   }
   const auto brings_more = [&](int key) { return BringsMore(call, At(key).PlaceOf(call.owner)); };
   if (std::ranges::any_of(earlier.keys, brings_more)) {

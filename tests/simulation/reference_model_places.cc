@@ -86,24 +86,16 @@ std::optional<int> ReferenceModel::FindBlocked(const ModelPlace& place, const Mo
   return *found;
 }
 
-// Rule 5: what stands in the way of an owner that asks again; its own reservation has been taken
-// back. If it had one and asks for the same, only those who hold the key, cooldowns and earlier
-// reservations can.
-std::optional<int> ReferenceModel::FindBlockedAgain(const ModelPlace& earlier,
-                                                    const Mode& mode) const {
-  if (!earlier.is_reserved || mode != earlier.mode) return FindBlocked(earlier, mode);
-  const auto found = std::ranges::find_if(earlier.keys, [&](int index) {
-    const ModelKey& key = At(index);
-    std::vector<Mode> taken = key.HeldRooms();
-    for (const ModelCooling& room : key.cooling) taken.push_back(room.mode);
-    for (const ModelPlace& place : key.line) {
-      if (place.owner == earlier.owner) break;
-      if (place.is_reserved) taken.push_back(place.mode);
-    }
-    return !key.HasRoom(taken, mode);
-  });
-  if (found == earlier.keys.end()) return std::nullopt;
-  return *found;
+// Rule 5: an owner that asked in vain keeps its reservation, unless a place ahead on the blocked
+// key needs a slot: then that one is next.
+void ReferenceModel::KeepOrGiveWay(const ModelPlace& earlier, int blocked, TimeMs now,
+                                   Outcome& outcome) {
+  if (!earlier.is_reserved) return;
+  const ModelKey& key = At(blocked);
+  if (!key.IsAnyoneAhead(*key.FindPlace(earlier.owner))) return SetReserved(earlier, true);
+  const Keys keys = earlier.keys;
+  NoteOthers(keys, keys.front());
+  LookAgain(keys.front(), now, outcome);
 }
 
 void ReferenceModel::SetReserved(const ModelPlace& place, bool is_reserved) {

@@ -134,7 +134,7 @@ std::optional<DenialReason> ReferenceModel::WhyNotNew(int key_index, int owner) 
   const ModelPlace place = key.line[*index];
   if (place.is_mlock || place.state == PlaceState::kWaiting) return WhyNot(key, {});
   SetReserved(place, false);
-  const bool is_blocked = FindBlockedAgain(place, {}).has_value();
+  const bool is_blocked = IsBlockedOn(key_index, place, {});
   const DenialReason reason = WhyNot(key, {});
   SetReserved(place, place.is_reserved);
   if (!is_blocked) return std::nullopt;
@@ -149,7 +149,12 @@ void ReferenceModel::SetNew(const Call& call, TimeMs now, Outcome& outcome) {
     outcome.status = static_cast<int>(WriteStatus::kOutOfMemory);
   } else if (const auto reason = WhyNotNew(call.key, call.owner)) {
     DenySet(call, call.key, *reason, outcome);
-    if (call.only_new) TakePlaceByValue(call, *reason, now, outcome);
+    if (call.only_new && TakePlaceByValue(call, *reason, now, outcome)) return;
+    const auto index = At(call.key).FindPlace(call.owner);
+    if (!index || At(call.key).line[*index].is_mlock) return;
+    const ModelPlace earlier = At(call.key).line[*index];
+    SetReserved(earlier, false);
+    KeepOrGiveWay(earlier, call.key, now, outcome);
   } else if (const auto refusal = WhyNotMore(call.connection, 1);
              refusal && !At(call.key).FindPlace(call.owner)) {
     outcome.status = RefusalOfWrite(*refusal);
@@ -161,11 +166,11 @@ void ReferenceModel::SetNew(const Call& call, TimeMs now, Outcome& outcome) {
 
 // A place is dated from the first denial, and counts from the second one on; each further request
 // prolongs it. Places made by LOCK stay unchanged.
-void ReferenceModel::TakePlaceByValue(const Call& call, DenialReason reason, TimeMs now,
+bool ReferenceModel::TakePlaceByValue(const Call& call, DenialReason reason, TimeMs now,
                                       Outcome& outcome) {
   const DurationMs keep_ms = setting_.KeepOf(call.key);
   ModelKey& key = At(call.key);
-  if (keep_ms == 0 || key.FindHold(call.owner)) return;
+  if (keep_ms == 0 || key.FindHold(call.owner)) return false;
   ModelPlace place = PlaceOfValue(call, call.key, now);
   place.keep_ms = keep_ms;
   place.end = After(now, keep_ms);
@@ -173,20 +178,21 @@ void ReferenceModel::TakePlaceByValue(const Call& call, DenialReason reason, Tim
   if (!index) {
     const bool is_half_full = CountWaiting() >= setting_.engine.places_max / 2 ||
                               CountInLine(call.key) >= setting_.engine.places_per_key_max / 2;
-    if (is_half_full || WhyNotMore(call.connection, 1)) return;
+    if (is_half_full || WhyNotMore(call.connection, 1)) return false;
     place.state = PlaceState::kPassedOver;
     place.is_mark = true;
     AddPlace(call.key, place);
     ++next_arrival_;
-    return;
+    return false;
   }
   const ModelPlace& earlier = key.line[*index];
-  if (!earlier.is_redis_way) return;
+  if (!earlier.is_redis_way) return false;
   place.arrival = earlier.arrival;
   place.since = earlier.since;
   if (earlier.is_mark) TellQueued(place, reason);
   ChangePlace(place);
   LookAgain(call.key, now, outcome);
+  return true;
 }
 
 Token ReferenceModel::GiveToValue(const Call& call, int key, TimeMs now, Outcome& outcome) {

@@ -163,7 +163,7 @@ bool RedisView::WouldBeGranted(const WriteRequest& request) {
   if (place->multi_lock() != nullptr || place->state == ClaimState::kWaiting) return false;
   const bool was_reserved = place->is_reserved;
   wait_queue_.Unreserve(*place);
-  const bool is_free = turns_.FindBlockedAgain(*place, was_reserved, asked) == nullptr;
+  const bool is_free = turns_.FindBlocked(*place, asked) == nullptr;
   if (was_reserved) wait_queue_.Reserve(*place);
   return is_free;
 }

@@ -9,7 +9,7 @@ LockResult RepeatedRequests::Repeat(Claim& place, const LockRequest& request, At
   const Mode asked = request.mode();
   const bool was_reserved = place.is_reserved;
   wait_queue_.Unreserve(place);
-  const Claim* blocked = turns_.FindBlockedAgain(place, was_reserved, asked);
+  const Claim* blocked = turns_.FindBlocked(place, asked);
   const DenialReason reason =
       blocked != nullptr ? turns_.ReasonFor(blocked->lock, asked) : DenialReason::kNone;
   const bool is_asking_only = places_.WaitOf(request) == 0 && request.keep_ms == 0;
@@ -19,12 +19,19 @@ LockResult RepeatedRequests::Repeat(Claim& place, const LockRequest& request, At
   const bool is_deadlock = blocked != nullptr && places_.WaitOf(request) > 0 &&
                            deadlocks_.IsDeadlockOfPlace(place, asked, step.now);
   if (blocked != nullptr && (is_asking_only || is_deadlock)) {
-    if (was_reserved) wait_queue_.Reserve(place);
+    // If a place ahead needs a slot, the owner cannot have the one that was reserved for it, and
+    // would only keep it from that place.
+    const bool gives_way = was_reserved && turns_.IsAnyoneAhead(blocked->lock, blocked->number);
+    if (was_reserved && !gives_way) wait_queue_.Reserve(place);
     const std::uint64_t hash = state_.table.HashOf(blocked->lock.key());
     LockResult denied =
         is_deadlock ? deadlocks_.RefuseDeadlock(blocked->lock, request, from.client, step.now)
                     : events_.Deny(hash, blocked->lock, request, from.client, reason, step.now);
     denied.key = blocked->rank();
+    if (gives_way) {
+      wait_queue_.EnqueueOthers(place);
+      grants_.GrantNext(place.lock, step);
+    }
     return denied;
   }
   if (brings_too_much) {

@@ -1,7 +1,5 @@
 // Fairness: a request is granted only when no active place is ahead of it in the queue and a slot
-// is free; an MLOCK only when both are true on all its keys. A place with a reserved slot has had
-// its turn: an owner that asks for the slot again, in the same mode, gets it, even if a place ahead
-// now asks for more than it had reserved.
+// is free; an MLOCK only when both are true on all its keys.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +22,6 @@ class Turns {
   // The first claim of the place that is not at the head of its queue, or for which no slot is
   // free; null: the turn of the place has come.
   Claim* FindBlocked(Claim& place, const Mode& mode) const;
-  // The same for a place whose owner asks again. `was_reserved`: it had reserved slots, which have
-  // been taken back for this question. If it asks for the same mode, only holds, cooldowns and the
-  // reservations ahead can block it, and these only if LIMIT overrides have changed.
-  Claim* FindBlockedAgain(Claim& place, bool was_reserved, const Mode& mode) const;
   DenialReason ReasonFor(const LockEntry& lock, const Mode& mode) const;
   // Whether a new request of that mode would be granted at once.
   bool MayPass(const LockEntry& lock, const Mode& mode) const {
@@ -37,9 +31,6 @@ class Turns {
  private:
   // REQUIRES: the lock is contended.
   static bool IsActiveAhead(const LockEntry& lock, std::uint64_t number);
-  static Slots SlotsOfHolds(const LockEntry& lock);
-  // O(holds and places).
-  bool HasSlotBesideThoseAhead(const Claim& place) const;
 
   EngineState& state_;
   Limits limits_;
