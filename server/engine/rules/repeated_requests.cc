@@ -19,8 +19,7 @@ LockResult RepeatedRequests::Repeat(Claim& place, const LockRequest& request, At
   const bool is_deadlock = blocked != nullptr && places_.WaitOf(request) > 0 &&
                            deadlocks_.IsDeadlockOfPlace(place, asked, step.now);
   if (blocked != nullptr && (is_asking_only || is_deadlock)) {
-    // If a place ahead needs a slot, the owner cannot have the one that was reserved for it, and
-    // would only keep it from that place.
+    // If a place ahead needs a slot, the reservation would only keep it from that place.
     const bool gives_way = was_reserved && turns_.IsAnyoneAhead(blocked->lock, blocked->number);
     if (was_reserved && !gives_way) wait_queue_.Reserve(place);
     const std::uint64_t hash = state_.table.HashOf(blocked->lock.key());
@@ -28,10 +27,9 @@ LockResult RepeatedRequests::Repeat(Claim& place, const LockRequest& request, At
         is_deadlock ? deadlocks_.RefuseDeadlock(blocked->lock, request, from.client, step.now)
                     : events_.Deny(hash, blocked->lock, request, from.client, reason, step.now);
     denied.key = blocked->rank();
-    if (gives_way) {
-      wait_queue_.EnqueueOthers(place);
-      grants_.GrantNext(place.lock, step);
-    }
+    if (!gives_way) return denied;
+    wait_queue_.EnqueueOthers(place);
+    grants_.GrantNext(place.lock, step);
     return denied;
   }
   if (brings_too_much) {
