@@ -25,8 +25,7 @@ constexpr std::uint64_t kStepsPerLook = 50'000;
 
 }  // namespace
 
-void Budget::Begin(lua_State* lua, const ScriptLimits& limits, Host& host,
-                   std::uint64_t used_ns) {
+void Budget::Begin(lua_State* lua, const ScriptLimits& limits, Host& host, std::uint64_t used_ns) {
   host_ = &host;
   used_up_ = UsedUp::kNot;
   steps_ = 0;

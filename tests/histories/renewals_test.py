@@ -20,7 +20,7 @@ import resp
 from kept_server import KeptServer
 
 KILLS = int(os.environ.get("KILLS", "4"))
-LOCKS = int(os.environ.get("LOCKS", "20000"))  # so many others make a snapshot long
+LOCKS = int(os.environ.get("LOCKS", "20000"))  # other locks, which make a snapshot long
 SEED = int(os.environ.get("SEED", "1"))
 RENEWED = 50
 # Of the long ones, the server stores the time left while they run.

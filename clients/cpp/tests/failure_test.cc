@@ -137,8 +137,7 @@ TEST_F(FailureTest, RenewalWithoutAReplyChangesNothing) {
 
 TEST_F(FailureTest, HoldIsDoubtfulFromItsTransferOn) {
   std::atomic<int> losses = 0;
-  auto hold =
-      client.lock(key, {.lease = 60s, .on_lost = [&](const std::string&) { ++losses; }});
+  auto hold = client.lock(key, {.lease = 60s, .on_lost = [&](const std::string&) { ++losses; }});
   std::future<std::int64_t> transfer;
   {
     const Stopped server;

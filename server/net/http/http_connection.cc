@@ -39,11 +39,12 @@ HttpConnection::HttpConnection(Turn& turn, const http::Api& api, HttpConnectionO
       owner_(owner),
       stream_(std::move(stream)),
       address_(std::move(address)),
-      commands_(turn.server, address_, turn.now, [this] {
-        if (caller_ != Caller::kComparing) return;
-        caller_ = Caller::kCompared;
-        turn_.tasks.push_back(this);
-      }),
+      commands_(turn.server, address_, turn.now,
+                [this] {
+                  if (caller_ != Caller::kComparing) return;
+                  caller_ = Caller::kCompared;
+                  turn_.tasks.push_back(this);
+                }),
       is_for_probes_(is_for_probes) {}
 
 HttpConnection::~HttpConnection() { assert(is_closed_); }

@@ -86,8 +86,7 @@ bool TurnLoop::ReceiveRequests() {
 engine::DurationMs TurnLoop::WaitMsMax() const {
   const bool is_work_left = is_more_due_ || turn_.is_more_ready || !turn_.to_execute.empty() ||
                             !turn_.deferred.empty() || !turn_.scripts.empty() ||
-                            !turn_.closed.empty() ||
-                            !turn_.tasks.empty();
+                            !turn_.closed.empty() || !turn_.tasks.empty();
   if (is_work_left || stop_ == Stop::kAsked) return 0;
   const engine::TimeMs next =
       std::min({turn_.server.NextDeadline(), stop_until_, journal_.NextDeadline(),

@@ -56,8 +56,8 @@ void RespConnection::HandleReadiness(const Readiness& readiness) {
   const Interest interest = socket_.interest();
   if (IsIn(kToExecute)) {
     // A deferred connection is read when it is served.
-    is_unread_ = readiness.to_read &&
-                 turn_.deferred.size() + turn_.scripts.size() > kDeferredReportedMax;
+    is_unread_ =
+        readiness.to_read && turn_.deferred.size() + turn_.scripts.size() > kDeferredReportedMax;
     if (is_unread_) SetInterest({.to_read = false, .to_write = interest.to_write});
   } else if (readiness.to_read && interest.to_read) {
     ReceiveIfLight();

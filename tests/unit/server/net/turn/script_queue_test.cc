@@ -61,9 +61,9 @@ TEST(ScriptQueue, AccountsShareTheTimeEvenly) {
     std::array<Sender, 10> senders = {};
     std::uint64_t used_ns = 0;
   };
-  std::array<Account, 3> accounts = {
-      {{.name = "a", .script_ns = 1 * kMs}, {.name = "b", .script_ns = 10 * kMs},
-       {.name = "c", .script_ns = 100 * kMs}}};
+  std::array<Account, 3> accounts = {{{.name = "a", .script_ns = 1 * kMs},
+                                      {.name = "b", .script_ns = 10 * kMs},
+                                      {.name = "c", .script_ns = 100 * kMs}}};
   for (Account& account : accounts) {
     for (Sender& sender : account.senders) queue.Add(sender, account.name);
   }
@@ -79,8 +79,8 @@ TEST(ScriptQueue, AccountsShareTheTimeEvenly) {
     }
   }
   for (const Account& account : accounts) {
-    EXPECT_NEAR(static_cast<double>(account.used_ns),
-                static_cast<double>(accounts[0].used_ns), 200.0 * kMs)
+    EXPECT_NEAR(static_cast<double>(account.used_ns), static_cast<double>(accounts[0].used_ns),
+                200.0 * kMs)
         << account.name;
   }
 }
