@@ -252,7 +252,7 @@ TEST(ScriptBudget, StopsByTimeInEveryLibraryFunction) {
   ScriptStage stage(limits);
   stage.host.counts_processor_time = true;
   const auto check = [&](std::string_view before, std::string_view call) {
-    // The hook might miss so many calls in a row.
+    // The hook might miss a long row of calls.
     const std::string text = std::string(before) + "local n = 0 while true do pcall(function() " +
                              Repeated(std::string(call) + " ", 25) + "end) end";
     std::uint64_t least = ~std::uint64_t{0};
