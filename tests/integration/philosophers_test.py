@@ -30,7 +30,10 @@ class Philosopher:
     @classmethod
     async def sit_down(cls, number, table, server):
         stream = await asyncio.open_connection("127.0.0.1", server.port)
-        return cls(number, table, *stream)
+        philosopher = cls(number, table, *stream)
+        # The kernel accepts a connection before the server does.
+        assert await philosopher.ask("PING") == "+PONG"
+        return philosopher
 
     async def ask(self, *words):
         """Returns the integer of the reply, or the text of the error."""

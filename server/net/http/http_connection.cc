@@ -258,7 +258,7 @@ void HttpConnection::OnSent(const beast::error_code& error) {
 
 void HttpConnection::End() {
   if (stream_.is_tls()) {
-    return stream_.async_shutdown(
+    return stream_.AsyncShutdown(
         [self = shared_from_this()](const beast::error_code&) { self->Close(); });
   }
   beast::error_code ignored;

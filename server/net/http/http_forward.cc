@@ -111,7 +111,7 @@ void HttpForward::OnConnected() {
   SslHandle ssl = tls_.NewConnection(to_.host);
   if (ssl == nullptr) return Fail("cannot be verified: " + tls_.error());
   stream_.BeginTls(std::move(ssl));
-  stream_.async_handshake_as_client([self = shared_from_this()](const beast::error_code& error) {
+  stream_.AsyncHandshakeAsClient([self = shared_from_this()](const beast::error_code& error) {
     if (!self->IsOver(error)) self->Write();
   });
 }

@@ -1,11 +1,15 @@
 // The stream of an HTTP connection, with or without TLS.
 #pragma once
 
+#include <array>
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/websocket/teardown.hpp>
+#include <cstddef>
+#include <functional>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "server/net/tls/tls_context.h"
@@ -13,64 +17,98 @@
 namespace fairlock::net {
 
 // A stream with the interface that Beast requires. Any TLS handshake is already complete. A
-// moved-from stream can only be closed.
+// moved-from stream can only be closed. Beast compiles each of its operations for this type alone:
+// which stream it stands for is decided at run time. Loop-confined.
 class HttpStream {
  public:
   using Tcp = boost::beast::tcp_stream;
   using next_layer_type = Tcp;
   using executor_type = Tcp::executor_type;
+  using Error = boost::system::error_code;
 
   // `ssl` null: without TLS.
-  HttpStream(boost::asio::ip::tcp::socket socket, SslHandle ssl)
-      : tcp_(std::make_unique<Tcp>(std::move(socket))) {
-    if (ssl != nullptr) tls_ = std::make_unique<Tls>(*tcp_, ssl.release());
-  }
+  HttpStream(boost::asio::ip::tcp::socket socket, SslHandle ssl);
+  HttpStream(HttpStream&& other) noexcept;
+  HttpStream& operator=(HttpStream&& other) noexcept;
+  ~HttpStream();
 
   executor_type get_executor() { return tcp_->get_executor(); }
   Tcp& next_layer() { return *tcp_; }
   const Tcp& next_layer() const { return *tcp_; }
   bool is_tls() const { return tls_ != nullptr; }
 
+  // Reads into the first of `buffers` that is not empty.
   template <typename Buffers, typename Handler>
   void async_read_some(const Buffers& buffers, Handler&& handler) {
-    if (tls_ != nullptr) {
-      tls_->async_read_some(buffers, std::forward<Handler>(handler));
-    } else {
-      tcp_->async_read_some(buffers, std::forward<Handler>(handler));
+    boost::asio::mutable_buffer first;
+    for (auto at = boost::asio::buffer_sequence_begin(buffers);
+         first.size() == 0 && at != boost::asio::buffer_sequence_end(buffers); ++at) {
+      first = *at;
     }
+    ReadSome(first, Erased(std::forward<Handler>(handler)));
   }
 
+  // Writes from the first of `buffers`.
   template <typename Buffers, typename Handler>
   void async_write_some(const Buffers& buffers, Handler&& handler) {
-    if (tls_ != nullptr) {
-      tls_->async_write_some(buffers, std::forward<Handler>(handler));
-    } else {
-      tcp_->async_write_some(buffers, std::forward<Handler>(handler));
+    ConstBuffers some;
+    std::size_t count = 0;
+    for (auto at = boost::asio::buffer_sequence_begin(buffers);
+         count < some.size() && at != boost::asio::buffer_sequence_end(buffers); ++at) {
+      const boost::asio::const_buffer buffer = *at;
+      if (buffer.size() > 0) some[count++] = buffer;
     }
+    WriteSome(some, Erased(std::forward<Handler>(handler)));
   }
 
   // Turns a plain stream into one with TLS, whose handshake comes next.
-  void BeginTls(SslHandle ssl) { tls_ = std::make_unique<Tls>(*tcp_, ssl.release()); }
+  void BeginTls(SslHandle ssl);
 
   // REQUIRES: BeginTls was called, for the client's side of a connection.
-  template <typename Handler>
-  void async_handshake_as_client(Handler&& handler) {
-    tls_->async_handshake(boost::asio::ssl::stream_base::client, std::forward<Handler>(handler));
-  }
+  void AsyncHandshakeAsClient(std::function<void(const Error&)> done);
 
   // Tells the peer that no more data follows, and waits for the peer to do the same. REQUIRES:
   // is_tls.
-  template <typename Handler>
-  void async_shutdown(Handler&& handler) {
-    tls_->async_shutdown(std::forward<Handler>(handler));
-  }
+  void AsyncShutdown(std::function<void(const Error&)> done);
 
-  void Close() {
-    if (tcp_ != nullptr) tcp_->close();
-  }
+  void Close();
 
  private:
-  using Tls = boost::asio::ssl::stream<Tcp&>;
+  struct Tls;
+  using ConstBuffers = std::array<boost::asio::const_buffer, 4>;
+
+  // What is called with the result of a read or a write, whatever its type.
+  class Completion {
+   public:
+    virtual ~Completion() = default;
+    // Frees `self`, which is this object, before it calls the handler.
+    virtual void Complete(std::unique_ptr<Completion> self, const Error& error,
+                          std::size_t bytes) = 0;
+  };
+  using CompletionHandle = std::unique_ptr<Completion>;
+
+  template <typename Handler>
+  class CompletionOf final : public Completion {
+   public:
+    explicit CompletionOf(Handler handler) : handler_(std::move(handler)) {}
+    void Complete(std::unique_ptr<Completion> self, const Error& error,
+                  std::size_t bytes) override {
+      Handler handler = std::move(handler_);
+      self.reset();
+      handler(error, bytes);
+    }
+
+   private:
+    Handler handler_;
+  };
+
+  template <typename Handler>
+  static CompletionHandle Erased(Handler&& handler) {
+    return std::make_unique<CompletionOf<std::decay_t<Handler>>>(std::forward<Handler>(handler));
+  }
+
+  void ReadSome(boost::asio::mutable_buffer buffer, CompletionHandle completion);
+  void WriteSome(const ConstBuffers& buffers, CompletionHandle completion);
 
   std::unique_ptr<Tcp> tcp_;
   std::unique_ptr<Tls> tls_;  // null: without TLS
