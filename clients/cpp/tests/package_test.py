@@ -1,8 +1,9 @@
-"""Builds and installs the package; then builds and runs the tests and the examples with it.
+"""Installs the package; then builds and runs the tests and the examples with it.
 
-    package_test.py FOLDER
+    package_test.py FOLDER [BUILT]
 
     FOLDER  for all that is built; a second run builds only what has changed
+    BUILT   where the library has been built; if it is not given, the package is built first
 """
 
 import os
@@ -21,12 +22,10 @@ def run(*words, **options):
     subprocess.run([str(word) for word in words], check=True, **options)
 
 
-def install(folder, prefix):
+def build(folder):
     """Optimizes, because g++ finds more to warn of then; assertions stay enabled."""
-    run("cmake", "-S", PACKAGE, "-B", folder, f"-DCMAKE_INSTALL_PREFIX={prefix}",
-        "-DCMAKE_CXX_FLAGS=-O2 -Werror")
+    run("cmake", "-S", PACKAGE, "-B", folder, "-DCMAKE_CXX_FLAGS=-O2 -Werror")
     run("cmake", "--build", folder)
-    run("cmake", "--install", folder)
 
 
 def write_examples(folder):
@@ -54,7 +53,10 @@ def main():
     folder = pathlib.Path(sys.argv[1]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     prefix = folder / "prefix"
-    install(folder / "library", prefix)
+    built = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else folder / "library"
+    if len(sys.argv) <= 2:
+        build(built)
+    run("cmake", "--install", built, "--prefix", prefix)
     tests = folder / "tests"
     run("cmake", "-S", HERE, "-B", tests, f"-DCMAKE_PREFIX_PATH={prefix}",
         f"-DREADME={write_examples(folder)}")

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Plants the deliberate faults that tables describe in a copy of the sources.
 
-    plant_faults.py --list TABLES                    prints the names of all faults
+    plant_faults.py --list TABLES                    prints each fault: its name, its first seed
     plant_faults.py TABLES SOURCES OUTPUT FILE...    writes a copy of each SOURCES/FILE to
                                                      OUTPUT/FILE, and OUTPUT/fault_names.cc
 
@@ -12,6 +12,8 @@ A table describes each fault and the edits that plant it:
     [[fault]]
     name = "lost-timeout"
     does = "a WAIT limit is never reported"
+    first_seed = 850              the tests search from here: shortly before a seed that finds it;
+                                  1 if not given
     [[fault.edit]]
     file = "rules/places.cc"        below SOURCES
     present = '''exact text of the sources; it must occur exactly once in that file'''
@@ -163,7 +165,7 @@ def write_if_changed(path, text):
 
 def main():
     parser = argparse.ArgumentParser(description="Plants faults in a copy of the sources.")
-    parser.add_argument("--list", action="store_true", help="print the names of all faults")
+    parser.add_argument("--list", action="store_true", help="print all faults")
     parser.add_argument("tables", type=pathlib.Path, help="the folder of the tables")
     parser.add_argument("sources", nargs="?", type=pathlib.Path, help="the folder of the files")
     parser.add_argument("output", nargs="?", type=pathlib.Path, help="where the copies go")
@@ -172,7 +174,7 @@ def main():
     try:
         faults = read_faults(arguments.tables)
         if arguments.list:
-            print("\n".join(fault["name"] for fault in faults))
+            print("\n".join(f"{fault['name']} {fault.get('first_seed', 1)}" for fault in faults))
             return 0
         if not arguments.files:
             parser.error("SOURCES, OUTPUT and files are needed, or --list")

@@ -121,9 +121,10 @@ TEST_F(DeadlockTest, SearchAmongTheRequestsOfOneOwnerIsBounded) {
     ASSERT_EQ(Lock(Key(i), Owner(1), 1), LockStatus::kQueued);
   }
   const std::uint64_t before = engine_.deadlocks().searched();
+  const std::string owner = Owner(1);
   LockRequest request;
   request.key = {0, "key0"};
-  request.owner = Owner(1);
+  request.owner = owner;
   request.wait_ms = kForever;
   engine_.Lock(request, Connect(), {50, effects_});
   EXPECT_LE(engine_.deadlocks().searched() - before, 60U);
