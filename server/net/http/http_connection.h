@@ -21,23 +21,6 @@
 
 namespace fairlock::net {
 
-// Owns the connections. Loop-confined.
-class HttpConnectionOwner {
- public:
-  // Passes the request on to another node. Returns null, without a call of `done`, if too many
-  // requests are being passed on.
-  virtual std::shared_ptr<HttpForward> Forward(const http::Elsewhere& to,
-                                               const http::Request& request,
-                                               std::function<void(http::Answer)> done) = 0;
-  // Whether a request other than a probe may be answered on a connection made for probes.
-  virtual bool HasRoomForAll() const = 0;
-  virtual void Remove(const HttpPeer* peer) = 0;
-  virtual void Add(std::shared_ptr<HttpPeer> peer) = 0;
-
- protected:
-  ~HttpConnectionOwner() = default;
-};
-
 // Answers one request after the other. Its owner and its pending operation keep it alive until it
 // closes. Loop-confined.
 class HttpConnection final : public HttpPeer,

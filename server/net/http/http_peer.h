@@ -1,10 +1,16 @@
-// A client that is connected to the HTTP port.
+// A client that is connected to the HTTP port, and the owner of all of them.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "server/http/exchange.h"
 
 namespace fairlock::net {
+
+class HttpForward;
 
 class HttpPeer {
  public:
@@ -32,6 +38,23 @@ class HttpPeer {
 
  private:
   State state_;
+};
+
+// Owns the connections. Loop-confined.
+class HttpConnectionOwner {
+ public:
+  // Passes the request on to another node. Returns null, without a call of `done`, if too many
+  // requests are being passed on.
+  virtual std::shared_ptr<HttpForward> Forward(const http::Elsewhere& to,
+                                               const http::Request& request,
+                                               std::function<void(http::Answer)> done) = 0;
+  // Whether a request other than a probe may be answered on a connection made for probes.
+  virtual bool HasRoomForAll() const = 0;
+  virtual void Remove(const HttpPeer* peer) = 0;
+  virtual void Add(std::shared_ptr<HttpPeer> peer) = 0;
+
+ protected:
+  ~HttpConnectionOwner() = default;
 };
 
 }  // namespace fairlock::net

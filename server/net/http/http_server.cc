@@ -5,6 +5,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <utility>
 
+#include "server/net/http/http_connection.h"
 #include "server/net/sockets/tcp_family.h"
 
 namespace fairlock::net {

@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "server/http/api.h"
-#include "server/net/http/http_connection.h"
+#include "server/net/http/http_peer.h"
 #include "server/net/loop/turn_loop.h"
 #include "server/net/sockets/connection_sink.h"
+#include "server/net/tls/tls_client_context.h"
 #include "server/net/tls/tls_connection_sink.h"
 
 namespace fairlock::net {
