@@ -19,7 +19,7 @@ constexpr int kCountMax = 100;
 constexpr std::uint64_t kCountNsMax = 1'000'000;
 // The number of instructions between two clock reads, times the size of the largest block that they
 // may work on.
-constexpr std::size_t kBlockBytesPerHook = std::size_t{8} * 1024 * 1024;
+constexpr std::size_t kBlockBytesPerHook = LuaMemory::kBlockBytesMax;
 // The clock is read each time library functions have charged this many steps.
 constexpr std::uint64_t kStepsPerLook = 50'000;
 

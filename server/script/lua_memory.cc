@@ -11,6 +11,7 @@ void* LuaMemory::Resize(void* block, std::size_t old_bytes, std::size_t new_byte
     return nullptr;
   }
   if (new_bytes > old_bytes) {
+    if (new_bytes > kBlockBytesMax) return nullptr;
     const std::size_t more_bytes = new_bytes - old_bytes;
     if (used_bytes_ > limit_bytes_ || more_bytes > limit_bytes_ - used_bytes_) return nullptr;
     taken_bytes_ += more_bytes;

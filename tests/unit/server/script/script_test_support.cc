@@ -125,6 +125,7 @@ void KeyHost::Execute(const CommandCall& call, std::string& reply) {
 }
 
 std::uint64_t KeyHost::NowNs() {
+  ++looks;
   if (tick_ns > 0) return now_ns_ += tick_ns;
   if (command_ns > 0) return now_ns_;
   if (counts_processor_time) {

@@ -36,6 +36,8 @@ class KeyHost final : public Host {
   bool counts_processor_time = false;
   // Each command advances the clock by this much; between commands, the clock stands still.
   std::uint64_t command_ns = 0;
+  // How often the clock was read.
+  std::uint64_t looks = 0;
 
  private:
   std::uint64_t now_ns_ = 0;
