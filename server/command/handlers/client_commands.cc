@@ -38,9 +38,8 @@ void GetName(Invocation& call) {
 }
 
 void SetName(Invocation& call) {
-  if (!IsClientName(call.arguments[2])) {
-    call.reply.Error(ErrorCode::kErr, kBadClientName);
-    return;
+  if (const std::string_view wrong = WrongInClientName(call.arguments[2]); !wrong.empty()) {
+    return call.reply.Error(ErrorCode::kErr, "Client names " + std::string(wrong));
   }
   call.server.clients.Rename(call.client, call.arguments[2]);
   call.reply.Ok();
@@ -55,10 +54,8 @@ void SetInfo(Invocation& call) {
   if (EqualsIgnoreCase(attribute, "LIB-VER")) target = &profile.library_version;
   if (target == nullptr) {
     call.reply.Error(ErrorCode::kErr, "Unrecognized option " + Quoted(attribute, 128));
-  } else if (!IsClientName(value)) {
-    call.reply.Error(ErrorCode::kErr, std::string(attribute) +
-                                          " cannot contain spaces, newlines "
-                                          "or special characters.");
+  } else if (const std::string_view wrong = WrongInClientName(value); !wrong.empty()) {
+    call.reply.Error(ErrorCode::kErr, std::string(attribute) + " " + std::string(wrong));
   } else {
     *target = value;
     call.reply.Ok();

@@ -90,8 +90,8 @@ std::optional<Hail> ReadHail(Invocation& call) {
       i += 3;
     } else if (EqualsIgnoreCase(arguments[i], "SETNAME") && behind >= 1) {
       hail.greeting.name = arguments[i + 1];
-      if (!IsClientName(*hail.greeting.name)) {
-        call.reply.Error(ErrorCode::kErr, kBadClientName);
+      if (const std::string_view wrong = WrongInClientName(*hail.greeting.name); !wrong.empty()) {
+        call.reply.Error(ErrorCode::kErr, "Client names " + std::string(wrong));
         return std::nullopt;
       }
       i += 2;

@@ -2,17 +2,22 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <string_view>
 
 namespace fairlock::command {
 
-inline constexpr std::string_view kBadClientName =
-    "Client names cannot contain spaces, newlines or special characters.";
+// The name is stored with the connection, and shown with each lock that the connection holds.
+inline constexpr std::size_t kClientNameBytesMax = 1024;
 
-// Makes sure that a client's entry in CLIENT LIST remains one line whose fields can be told apart.
-// The empty name means no name.
-inline bool IsClientName(std::string_view name) {
-  return std::all_of(name.begin(), name.end(), [](char c) { return c >= '!' && c <= '~'; });
+// What is wrong with such a name, to be said after "Client names "; empty: nothing. A client's
+// entry in CLIENT LIST remains one line whose fields can be told apart. The empty name means no
+// name.
+inline std::string_view WrongInClientName(std::string_view name) {
+  if (name.size() > kClientNameBytesMax) return "cannot have more than 1024 bytes.";
+  const auto is_visible = [](char c) { return c >= '!' && c <= '~'; };
+  if (std::all_of(name.begin(), name.end(), is_visible)) return "";
+  return "cannot contain spaces, newlines or special characters.";
 }
 
 }  // namespace fairlock::command

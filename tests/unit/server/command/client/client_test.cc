@@ -128,6 +128,24 @@ TEST(ClientCommands, NamesHaveNoSpacesAndCanBeTakenBack) {
   EXPECT_EQ(client.Say("CLIENT GETNAME"), "nil");
 }
 
+TEST(ClientCommands, NamesHaveALengthBound) {
+  TestServer server;
+  TestClient& client = server.Connect();
+  const std::string longest(1024, 'n');
+  const std::string longer(1025, 'n');
+  EXPECT_EQ(client.Say("CLIENT SETNAME " + longest), "OK");
+  EXPECT_EQ(client.Say("CLIENT SETNAME " + longer),
+            "-ERR Client names cannot have more than 1024 bytes.");
+  EXPECT_EQ(client.Say("HELLO 2 SETNAME " + longer),
+            "-ERR Client names cannot have more than 1024 bytes.");
+  for (const std::string attribute : {"lib-name", "lib-ver"}) {
+    EXPECT_EQ(client.Say("CLIENT SETINFO " + attribute + " " + longest), "OK");
+    EXPECT_EQ(client.Say("CLIENT SETINFO " + attribute + " " + longer),
+              "-ERR " + attribute + " cannot have more than 1024 bytes.");
+  }
+  EXPECT_EQ(client.Say("CLIENT GETNAME"), '"' + longest + '"');
+}
+
 TEST(ClientCommands, TheNameIsShownWithWhatTheClientHolds) {
   TestServer server;
   TestClient& client = server.Connect();
