@@ -10,16 +10,9 @@ namespace fairlock::script {
 
 namespace {
 
-// A single instruction may take half a millisecond (comparing two strings of several megabytes). If
-// there were more instructions between two clock reads, a script could exceed its time by more than
-// 50 ms.
-constexpr int kCountMax = 100;
 // If that many instructions take longer than this, their number is reduced; if they take less than
 // a tenth of this, it is increased.
 constexpr std::uint64_t kCountNsMax = 1'000'000;
-// The number of instructions between two clock reads, times the size of the largest block that they
-// may work on.
-constexpr std::size_t kBlockBytesPerHook = LuaMemory::kBlockBytesMax;
 // The clock is read each time library functions have charged this many steps.
 constexpr std::uint64_t kStepsPerLook = 50'000;
 
@@ -37,10 +30,10 @@ void Budget::Begin(lua_State* lua, const ScriptLimits& limits, Host& host, std::
   begun_ns_ = host.NowNs();
   looked_ns_ = begun_ns_;
   hook_.count = 0;
-  hook_.count_max = kCountMax;
-  hook_.largest_block_bytes = kBlockBytesPerHook / kCountMax;
-  SetCount(lua, kCountMax);
+  SetCount(lua, hook_.count_max);
 }
+
+void Budget::ForgetBlocks() { hook_ = Hook{}; }
 
 void Budget::Charge(lua_State* lua, std::uint64_t steps) {
   steps_ += steps;

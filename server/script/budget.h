@@ -40,8 +40,11 @@ class Budget {
   // Called after a command: charges for the reply's bytes and reads the clock.
   void ChargeReply(lua_State* lua, std::uint64_t bytes);
 
-  // Called when a block of that size has been allocated during the run.
+  // Called when a block of that size has been allocated during the run. What one run has left, the
+  // next may find again, without an allocation, until all garbage has been collected: then,
+  // ForgetBlocks is called, between two runs.
   void NoticeBlock(lua_State* lua, std::size_t bytes);
+  void ForgetBlocks();
 
   UsedUp used_up() const { return used_up_; }
   std::uint64_t steps() const { return steps_; }
@@ -49,10 +52,18 @@ class Budget {
  private:
   static constexpr std::uint64_t kBytesPerStep = 32;
 
+  // A single instruction may take half a millisecond (comparing two strings of several megabytes).
+  // If there were more instructions between two clock reads, a script could exceed its time by more
+  // than 50 ms.
+  static constexpr int kCountMax = 100;
+  // The number of instructions between two clock reads, times the size of the largest block that
+  // they may work on.
+  static constexpr std::size_t kBlockBytesPerHook = LuaMemory::kBlockBytesMax;
+
   struct Hook {
     int count = 0;  // instructions between two calls
-    int count_max = 0;
-    std::size_t largest_block_bytes = 0;  // of this run
+    int count_max = kCountMax;
+    std::size_t largest_block_bytes = kBlockBytesPerHook / kCountMax;
   };
 
   static void OnCount(lua_State* lua, lua_Debug* activation);

@@ -109,6 +109,7 @@ void Sandbox::CollectGarbageIfMuch() {
 
 void Sandbox::CollectGarbage() {
   lua_gc(lua_, LUA_GCCOLLECT, 0);
+  budget_.ForgetBlocks();
   collected_used_bytes_ = memory_.used_bytes();
 }
 

@@ -160,17 +160,23 @@ class RealData(unittest.TestCase):
         return {finding.rule for finding in load.findings}, load.counts
 
     def test_a_lost_element_and_a_lost_change(self):
+        popped = 0
+
         def spoil(world, owners):
+            nonlocal popped
             with client_of(world) as client:
                 for name in (FIRST, *BOTH, MOVED):
                     while client.ask("LPOP", name) is not None:
-                        pass
+                        popped += 1
                 owner = next(each for each in owners if each.state)
                 client.ask("SELECT", owner.number)
                 client.ask("FLUSHDB")
                 for key in client.ask("KEYS", "*"):
                     client.ask("BREAK", key)
-        found_rules, _ = self.run_load(spoil)
+        for _ in range(20):
+            found_rules, _ = self.run_load(spoil)
+            if popped:  # on a busy machine, all lists may be empty when the load ends
+                break
         self.assertLessEqual({"lost change", "lost element"}, found_rules)
 
     def test_a_lost_time_to_live(self):
