@@ -12,7 +12,7 @@ namespace {
 bool IsDuration(rows::DurationMs duration_ms) { return duration_ms <= engine::kForever; }
 
 bool IsKey(std::uint8_t db, std::string_view key) {
-  return db < engine::kDatabases && !key.empty() && key.size() <= engine::kKeyBytesMax;
+  return db < engine::kDatabases && key.size() <= engine::kKeyBytesMax;
 }
 
 bool IsHoldId(const rows::HoldId& id) { return IsKey(id.db, id.key) && id.token > 0; }
@@ -58,7 +58,8 @@ bool IsWithinBounds(const rows::Value& row) {
 }
 
 bool IsWithinBounds(const storage::LimitRow& row) {
-  return IsKey(row.id.db, row.id.pattern) && row.limit <= engine::kLimitMax &&
+  return IsKey(row.id.db, row.id.pattern) && !row.id.pattern.empty() &&
+         row.limit <= engine::kLimitMax &&
          row.length_ms.value_or(0) <= static_cast<std::uint64_t>(engine::kForever);
 }
 

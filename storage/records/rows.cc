@@ -282,7 +282,7 @@ bool DecodeHoldId(std::string_view key, rows::HoldId& id) {
   id.db = bytes.Fixed<std::uint8_t>();
   id.token = bytes.Varint();
   id.key = bytes.Bytes(bytes.rest_bytes());
-  return bytes.ok() && !id.key.empty() && id.token <= kStoredTokenMax;
+  return bytes.ok() && id.token <= kStoredTokenMax;
 }
 
 bool DecodeLimitId(std::string_view key, LimitId& id) {
@@ -309,7 +309,7 @@ bool DecodeRow(std::string_view key, std::string_view value, rows::Place& row) {
   row.db = bytes.Fixed<std::uint8_t>();
   row.key = bytes.String();
   ReadClaim(bytes, kPlaceFlags, row);
-  return DecodeArrival(key, row.arrival) && bytes.AtEnd() && !row.key.empty();
+  return DecodeArrival(key, row.arrival) && bytes.AtEnd();
 }
 
 bool DecodeRow(std::string_view key, std::string_view value, rows::Cooldown& row) {

@@ -88,7 +88,7 @@ bool DecodeValueId(std::string_view key, rows::ValueId& id) {
   ByteReader bytes(key);
   id.db = bytes.Fixed<std::uint8_t>();
   id.key = bytes.Bytes(bytes.rest_bytes());
-  return bytes.ok() && !id.key.empty();
+  return bytes.ok();
 }
 
 bool DecodeRow(std::string_view key, std::string_view value, rows::Value& row) {

@@ -65,6 +65,30 @@ class KeptValues(unittest.TestCase):
                     self.assertIn("values 5,", report.stdout)
                     self.assertIn("whole", report.stdout)
 
+    def test_the_empty_key_comes_back(self):
+        for is_clean in (False, True):
+            with self.subTest(is_clean=is_clean):
+                server = self.start()
+                client = self.client(server)
+                self.assertEqual(client.ask("SET", "", "me", "PX", 100_000), "OK")
+                client.ask("SELECT", 1)
+                self.assertEqual(client.ask("RPUSH", "", "x"), 1)
+                for _ in range(2):
+                    if is_clean:
+                        server.stop_and_start_again()
+                    else:
+                        server.kill_and_start_again()
+                    client = self.client(server)
+                    self.assertEqual(client.ask("GET", ""), b"me")
+                    self.assertGreater(client.ask("PTTL", ""), 50_000)
+                    client.ask("SELECT", 1)
+                    self.assertEqual(client.ask("LRANGE", "", 0, -1), [b"x"])
+                self.assertEqual(client.ask("DEL", ""), 1)
+                server.stop_and_start_again()
+                self.assertEqual(self.client(server).ask("DBSIZE"), 1)
+                server.stop()
+                self.assertIn("whole", server.run("--check-data").stdout)
+
     def test_without_durability_no_values_are_kept(self):
         server = self.start("--durability", "none")
         self.fill(self.client(server))

@@ -51,16 +51,20 @@ std::optional<std::uint64_t> ReadCursor(Invocation& call, std::string_view text)
 }
 
 bool IsKeyOrRefuse(Invocation& call, std::string_view key) {
-  if (!key.empty() && key.size() <= engine::kKeyBytesMax) return true;
+  if (key.size() <= engine::kKeyBytesMax) return true;
   call.reply.Error(ErrorCode::kErr,
-                   "key must have 1 to 1024 bytes, got " + std::to_string(key.size()));
+                   "key must have at most 1024 bytes, got " + std::to_string(key.size()));
   return false;
 }
 
 bool IsValueOrRefuse(Invocation& call, std::string_view value) {
-  if (!value.empty() && value.size() <= engine::kOwnerBytesMax) return true;
+  return IsValueSizeOrRefuse(call, value.size());
+}
+
+bool IsValueSizeOrRefuse(Invocation& call, std::size_t bytes) {
+  if (bytes > 0 && bytes <= engine::kOwnerBytesMax) return true;
   call.reply.Error(ErrorCode::kErr,
-                   "value must have 1 to 8192 bytes, got " + std::to_string(value.size()) +
+                   "value must have 1 to 8192 bytes, got " + std::to_string(bytes) +
                        ": it is the owner of a lock, and fairlock keeps locks, not data");
   return false;
 }

@@ -2,6 +2,7 @@
 // its wording.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -25,10 +26,12 @@ std::optional<std::int64_t> ReadRedisInteger(Invocation& call, std::string_view 
 // Reads the cursor of a scan. Returns nullopt after sending an error.
 std::optional<std::uint64_t> ReadCursor(Invocation& call, std::string_view text);
 
-// Each returns false after sending an error. Keys have the usual limits; a value is the owner of a
-// lock.
+// Each returns false after sending an error. Unlike the names of locks that LOCK takes, a key may
+// be empty, as in Redis; a value is the owner of a lock.
 bool IsKeyOrRefuse(Invocation& call, std::string_view key);
 bool IsValueOrRefuse(Invocation& call, std::string_view value);
+// The same for the number of its bytes.
+bool IsValueSizeOrRefuse(Invocation& call, std::size_t bytes);
 
 // Returns the key at that position, in the client's database.
 engine::KeyName KeyOf(const Invocation& call, std::size_t position);

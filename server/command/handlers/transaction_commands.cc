@@ -9,8 +9,8 @@
 
 #include "server/command/handlers/command_costs.h"
 #include "server/command/handlers/command_families.h"
+#include "server/command/handlers/redis_arguments.h"
 #include "server/command/server_parts.h"
-#include "server/command/table/argument_reader.h"
 
 namespace fairlock::command {
 
@@ -149,10 +149,10 @@ void WatchKeys(Invocation& call) {
   if (Transactions::IsCollecting(call.client)) {
     return call.reply.Error(ErrorCode::kErr, "WATCH inside MULTI is not allowed");
   }
-  ArgumentReader arguments(call.arguments);
-  while (arguments.has_more()) arguments.Key({.db = call.key.db});
-  if (!arguments.Finish(call.reply)) return;
-  for (const std::string_view name : call.arguments.views().subspan(1)) {
+  const auto names = call.arguments.views().subspan(1);
+  const auto is_key = [&](std::string_view name) { return IsKeyOrRefuse(call, name); };
+  if (!std::ranges::all_of(names, is_key)) return;
+  for (const std::string_view name : names) {
     if (!WatchKey(call, {call.client.profile.database, name})) return;
   }
   call.reply.Ok();

@@ -86,8 +86,6 @@ TEST_F(RedisCommands, RefuseOptionsThatExcludeOneAnother) {
 }
 
 TEST_F(RedisCommands, RefuseKeysAndValuesThatAreNone) {
-  EXPECT_THAT(client_.Say({"SET", "", "v"}),
-              StartsWith("-ERR key must have 1 to 1024 bytes, got 0"));
   EXPECT_THAT(client_.Say({"SET", "k", ""}),
               StartsWith("-ERR value must have 1 to 8192 bytes, got 0"));
   const std::string long_value(8193, 'v');
@@ -96,8 +94,17 @@ TEST_F(RedisCommands, RefuseKeysAndValuesThatAreNone) {
   EXPECT_EQ(client_.Say("EXISTS k l"), "0");
   const std::string long_key(1025, 'k');
   EXPECT_THAT(client_.Say({"MGET", "k", long_key}),
-              StartsWith("-ERR key must have 1 to 1024 bytes, got 1025"));
+              StartsWith("-ERR key must have at most 1024 bytes, got 1025"));
+  EXPECT_THAT(client_.Say({"WATCH", "k", long_key}), StartsWith("-ERR key must have at most"));
   EXPECT_EQ(client_.Say({"SET", "k", long_value.substr(1)}), "OK");
+}
+
+TEST_F(RedisCommands, TakeTheEmptyKeyWhichLockRefuses) {
+  EXPECT_EQ(client_.Say({"SET", "", "v", "NX"}), "OK");
+  EXPECT_EQ(client_.Say({"GET", ""}), "\"v\"");
+  EXPECT_EQ(client_.Say({"WATCH", ""}), "OK");
+  EXPECT_EQ(client_.Say({"LOCK", "", "a"}), "-ERR key must have 1 to 1024 bytes, got 0");
+  EXPECT_EQ(client_.Say({"UNLINK", "k", ""}), "1");
 }
 
 TEST_F(RedisCommands, CountOnlyWholeNumbers) {
