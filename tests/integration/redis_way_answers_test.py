@@ -67,6 +67,9 @@ class Generator:
             (1, lambda: ["MSETNX", *(word for name in self.some(KEYS)
                                      for word in (name, self.pick(VALUES)))]),
             (1, lambda: ["MSETNX", key, value, key]),
+            (2, lambda: ["MSET", *(word for name in self.some(KEYS)
+                                   for word in (name, self.pick(VALUES)))]),
+            (1, lambda: ["GETEX", key, *self.pick([[], ["PERSIST"], ["EX", self.pick(SECONDS)]])]),
             (3, lambda: ["GET", key]),
             (2, lambda: ["MGET", *self.some(KEYS)]),
             (1, lambda: ["GETRANGE", key, self.pick(NUMBERS), self.pick(NUMBERS)]),

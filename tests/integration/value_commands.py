@@ -2,7 +2,7 @@
 
 import random
 
-KEYS = ["a", "b", "c", "d"]
+KEYS = ["a", "b", "c", "d", ""]
 FIELDS = ["f", "g", "h", "1", "20", "-3"]
 ELEMENTS = ["x", "y", "z", "10", "007", "9", "-1", "", "with blank", "l" * 60]
 NUMBERS = ["0", "1", "-1", "2", "-2", "5", "100", "-100", "9223372036854775807",
@@ -20,11 +20,17 @@ TIMEOUTS = ["0", "0.1", "1", "1e-400", "0x1p3", "1e400", "-1", "x", "", "nan", "
 SECONDS = ["100", "1000", "-1", "0", "x"]
 MILLISECONDS = ["100000", "1000000", "-1", "0", "x"]
 ENDS = ["LEFT", "RIGHT", "left", "UP"]
+FLOATS = ["0.1", "1", "-2.5", "1e10", "3.0e3", "0x10", "-0", "5e-18", "1e40", "-1e40"]
+NO_FLOATS = ["inf", "-inf", "nan", "x", "", " 1", "1 ", "1e5000", "1e-5000", "1,5"]
+BIT_TYPES = ["u1", "u8", "i8", "i5", "u16", "i16", "u63", "i64", "i1"]
+NO_BIT_TYPES = ["u64", "i65", "i0", "x", "u", "", "8", "U8"]
+BIT_OFFSETS = ["0", "1", "7", "#0", "#1", "#3", "63", "500"]
+NO_BIT_OFFSETS = ["-1", "x", "", "#-1", "#", "01", "99999999999999999999", "4294967296000"]
 GLOBS = ["*", "f*", "?", "[xyz]", "1*"]
 TYPES = ["hash", "list", "set", "zset", "string", "nosuch"]
 
 # The replies to these commands are in no order.
-UNORDERED = {"SMEMBERS", "SSCAN", "SPOP", "KEYS", "SCAN"}
+UNORDERED = {"SMEMBERS", "SSCAN", "SPOP", "SRANDMEMBER", "KEYS", "SCAN"}
 # Tolerances for replies that depend on time, which may have advanced further on one server.
 TIMES = {"TTL": 1, "PTTL": 5000, "EXPIRETIME": 2, "PEXPIRETIME": 5000}
 
@@ -34,7 +40,7 @@ class Requests:
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.families = self._hashes() + self._lists() + self._sorted_sets() + self._sets()
-        self.families += self._keys()
+        self.families += self._keys() + self._strings()
 
     def pick(self, choices):
         return self.random.choice(choices)
@@ -61,6 +67,7 @@ class Requests:
             (3, lambda: ["HDEL", key(), *self.some(FIELDS)]),
             (1, lambda: ["HEXISTS", key(), pick(FIELDS)]),
             (3, lambda: ["HINCRBY", key(), pick(FIELDS), self._number()]),
+            (2, lambda: ["HINCRBYFLOAT", key(), pick(FIELDS), self._float()]),
             (2, lambda: [pick(["HKEYS", "HVALS", "HLEN"]), key()]),
             (1, lambda: ["HSCAN", key(), *self._scan()]),
         ]
@@ -79,6 +86,11 @@ class Requests:
             (2, lambda: ["LPOS", key(), pick(ELEMENTS), *self._position()]),
             (3, lambda: ["LMOVE", key(), key(), pick(ENDS), pick(ENDS)]),
             (1, lambda: ["RPOPLPUSH", key(), key()]),
+            (1, lambda: [pick(["LPUSHX", "RPUSHX"]), key(), *self.some(ELEMENTS)]),
+            (2, lambda: ["LSET", key(), self._number(), pick(ELEMENTS)]),
+            (2, lambda: ["LINSERT", key(), pick(["BEFORE", "AFTER", "before", "IN"]),
+                         pick(ELEMENTS), pick(ELEMENTS)]),
+            (1, lambda: ["LTRIM", key(), self._number(), self._number()]),
         ]
 
     def _sorted_sets(self):
@@ -103,7 +115,10 @@ class Requests:
                          *self._range_options()]),
             (1, lambda: ["ZREMRANGEBYSCORE", key(), self._bound(), self._bound()]),
             (1, lambda: ["ZREMRANGEBYRANK", key(), self._number(), self._number()]),
-            (2, lambda: ["ZPOPMIN", key(), *pick([[], [], ["1"], ["3"], ["0"], ["-1"], ["x"]])]),
+            (2, lambda: [pick(["ZPOPMIN", "ZPOPMAX"]), key(),
+                         *pick([[], [], ["1"], ["3"], ["0"], ["-1"], ["x"]])]),
+            (1, lambda: ["ZMSCORE", key(), *self.some(ELEMENTS)]),
+            (6, lambda: [pick(["ZINTERSTORE", "ZUNIONSTORE"]), key(), *self._combined()]),
             (1, lambda: ["ZSCAN", key(), *self._scan()]),
         ]
 
@@ -116,6 +131,10 @@ class Requests:
             (2, lambda: [pick(["SMEMBERS", "SCARD"]), key()]),
             # Pops all or none, because which members others would pop is random.
             (1, lambda: ["SPOP", key(), pick(["1000", "0", "-1", "x"])]),
+            (1, lambda: ["SMISMEMBER", key(), *self.some(ELEMENTS)]),
+            # Shows all or none, for the same reason.
+            (1, lambda: ["SRANDMEMBER", key(),
+                         pick(["1000", "0", "x", "", "-9223372036854775808"])]),
             # In one page: Redis divides others at random.
             (1, lambda: ["SSCAN", key(), pick(["0", "0", "x", "", "-0"]), "COUNT", "1000",
                          *pick([[], ["MATCH", pick(GLOBS)], ["COUNT"], ["TYPE", "set"]])]),
@@ -146,6 +165,20 @@ class Requests:
                                "SPOP", "HSCAN", "ZPOPMIN"])]),
         ]
 
+    def _strings(self):
+        key, pick = self.key, self.pick
+        return [
+            (2, lambda: ["MSET", *self._pairs(KEYS, ["v", "w", "10", "1.5"])]),
+            (1, lambda: ["MSET", key(), "v", key()]),
+            (1, lambda: ["INCRBYFLOAT", key(), self._float()]),
+            (1, lambda: ["GETEX", key(), *pick([[], ["PERSIST"], ["EX", pick(SECONDS)], ["EX"],
+                                                ["PX", pick(MILLISECONDS), "PERSIST"], ["FOO"],
+                                                ["EXAT", pick(["1", "0", "x"])], ["PERSIST", "NX"],
+                                                ["EX", "5", "EX", "100"]])]),
+            (3, lambda: ["BITFIELD", key(), *self._bits()]),
+            (1, lambda: ["BITFIELD_RO", key(), *self._bits()]),
+        ]
+
     def _pairs(self, first, second):
         return [word for _ in self._few()
                 for word in (self.pick(first), self.pick(second))]
@@ -159,6 +192,34 @@ class Requests:
 
     def _score(self):
         return self.pick(SCORES if self.random.random() < 0.9 else NO_SCORES)
+
+    def _float(self):
+        return self.pick(FLOATS if self.random.random() < 0.8 else NO_FLOATS)
+
+    def _combined(self):
+        keys = self.some(KEYS)
+        count = self.pick([len(keys)] * 9 + [0, -1, len(keys) + 1, "x"])
+        return [count, *keys, *(word for _ in range(self.pick([0, 0, 1, 1, 2]))
+                                for word in self._combination(len(keys)))]
+
+    def _combination(self, keys):
+        return self.pick([["WEIGHTS", *(self._score() for _ in range(keys))],
+                          ["AGGREGATE", self.pick(["SUM", "MIN", "MAX", "min", "AVG"])],
+                          ["AGGREGATE", self.pick(["SUM", "MIN", "MAX"])],
+                          ["WEIGHTS", "1"], ["AGGREGATE"], ["WITHSCORES"]])
+
+    def _bits(self):
+        return [word for _ in range(self.random.randint(0, 4)) for word in self._bit_operation()]
+
+    def _bit_operation(self):
+        type_ = self.pick(BIT_TYPES if self.random.random() < 0.95 else NO_BIT_TYPES)
+        offset = self.pick(BIT_OFFSETS if self.random.random() < 0.95 else NO_BIT_OFFSETS)
+        return self.pick([["GET", type_, offset], ["GET", type_, offset],
+                          ["SET", type_, offset, self._number()],
+                          ["INCRBY", type_, offset, self._number()],
+                          ["INCRBY", type_, offset, self._number()],
+                          ["OVERFLOW", self.pick(["WRAP", "SAT", "FAIL", "sat", "NONE"])],
+                          ["OVERFLOW", self.pick(["WRAP", "SAT", "FAIL"])]])
 
     def _bound(self):
         return self.pick(BOUNDS if self.random.random() < 0.8 else ODD_BOUNDS)

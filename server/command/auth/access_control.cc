@@ -197,8 +197,9 @@ std::string AccessControl::JudgeKeys(const User& user, const CommandSpec& spec,
     return Denial(user, "access", "*", "key");
   }
   const KeyRange keys = KeyRangeOf(spec, request);
-  for (std::size_t i = keys.first; i < keys.end; i += keys.step) {
-    if (!user.MayUse(request[i], use)) return Denial(user, "access", request[i], "key");
+  for (std::size_t i = keys.first; i < keys.end; i = keys.After(i)) {
+    const KeyUse each = keys.IsOnlyRead(i) ? KeyUse::kRead : use;
+    if (!user.MayUse(request[i], each)) return Denial(user, "access", request[i], "key");
   }
   return "";
 }

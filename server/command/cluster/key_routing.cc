@@ -46,7 +46,7 @@ bool KeyRouting::Refuses(const CommandSpec& spec, const protocol::Arguments& arg
   const KeyRange keys = KeysOfRequest(spec, arguments);
   if (keys.first >= keys.end) return false;
   const std::uint16_t slot = SlotOf(arguments[keys.first]);
-  for (std::size_t i = keys.first + keys.step; i < keys.end; i += keys.step) {
+  for (std::size_t i = keys.After(keys.first); i < keys.end; i = keys.After(i)) {
     if (SlotOf(arguments[i]) == slot) continue;
     RefuseSlots(reply);
     return true;

@@ -29,6 +29,10 @@ inline constexpr std::uint64_t kRowWork = 1500;
 // An element of a small value is moved, copied or written.
 inline constexpr std::uint64_t kElementWork = 200;
 
+// A number with a fraction that is written as text.
+inline constexpr std::uint64_t kFloatBytes = 5 * 1024;
+inline constexpr std::uint64_t kFloatWork = 20'000;
+
 inline constexpr std::uint64_t kNamesBytes = engine::kKeyBytesMax + engine::kOwnerBytesMax;
 
 inline Cost Small(const CostQuestion& asked) {

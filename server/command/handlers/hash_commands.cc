@@ -1,6 +1,7 @@
 // The commands for hashes, as in Redis.
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -98,6 +99,28 @@ void HIncrBy(Invocation& call) {
   if (value == nullptr) return;
   call.server.values.NoticeChange(*value, "hincrby", kHashEvents);
   call.reply.Integer(*next);
+}
+
+void HIncrByFloat(Invocation& call) {
+  const auto step = ParseLongDouble(call.arguments[3]);
+  if (!step) return call.reply.Error(ErrorCode::kErr, "value is not a valid float");
+  if (std::isinf(*step)) return call.reply.Error(ErrorCode::kErr, "value is NaN or Infinity");
+  Opened<Hash> opened = OpenHash(call);
+  if (opened.is_refused) return;
+  const std::string_view name = call.arguments[2];
+  const std::string* present = opened.value == nullptr ? nullptr : opened.content().Find(name);
+  const auto number = present == nullptr ? 0 : ParseLongDouble(*present);
+  if (!number) return call.reply.Error(ErrorCode::kErr, "hash value is not a float");
+  const long double next = *number + *step;
+  if (!std::isfinite(next)) {
+    return call.reply.Error(ErrorCode::kErr, "increment would produce NaN or Infinity");
+  }
+  const std::string text = FormatLongDouble(next);
+  values::Value* value = GrowValue(call, opened, Growth{1, name.size() + text.size()},
+                                   [&](Hash& hash) { hash.Set(name, text); });
+  if (value == nullptr) return;
+  call.server.values.NoticeChange(*value, "hincrbyfloat", kHashEvents);
+  call.reply.Bulk(text);
 }
 
 void WriteField(Invocation& call, const std::string* text) {
@@ -208,6 +231,8 @@ constexpr auto kHashCommands = std::to_array<CommandSpec>({
     {"HINCRBY", HIncrBy, 4, kGrowsHash, kFirstKey, "hash", "key field increment",
      "Adds to a field that is a whole number, 0 if it does not exist; replies with the sum",
      "O(fields)"},
+    {"HINCRBYFLOAT", HIncrByFloat, 4, kGrowsHash, kFirstKey, "hash", "key field increment",
+     "HINCRBY for numbers that may have fractions; replies with the sum as text", "O(fields)"},
     {"HGET", HGet, 3, kReadsField, kFirstKey, "hash", "key field", "The value of a field, or nil",
      "O(fields)"},
     {"HMGET", HMGet, -3, kReadsField, kFirstKey, "hash", "key field [field ...]",

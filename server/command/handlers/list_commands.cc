@@ -43,6 +43,16 @@ void Push(Invocation& call, ListEnd end) {
 void LPush(Invocation& call) { Push(call, ListEnd::kLeft); }
 void RPush(Invocation& call) { Push(call, ListEnd::kRight); }
 
+void PushIfThere(Invocation& call, ListEnd end) {
+  const Opened<List> opened = OpenList(call);
+  if (opened.is_refused) return;
+  if (opened.value == nullptr) return call.reply.Integer(0);
+  Push(call, end);
+}
+
+void LPushX(Invocation& call) { PushIfThere(call, ListEnd::kLeft); }
+void RPushX(Invocation& call) { PushIfThere(call, ListEnd::kRight); }
+
 void PopOne(Invocation& call, ListEnd end) {
   const Opened<List> opened = OpenList(call);
   if (opened.is_refused) return;
@@ -104,6 +114,78 @@ void LIndex(Invocation& call) {
   const std::int64_t at = *index < 0 ? *index + size : *index;
   if (at < 0 || at >= size) return call.reply.Null();
   call.reply.Bulk(opened.content().at(static_cast<std::size_t>(at)));
+}
+
+// Replaces the element at `index`, or, if `replaces` is not set, inserts one before it.
+void PutAt(List& list, std::size_t index, std::string_view element, bool replaces) {
+  // Through the nearer end.
+  const bool is_left = index < list.size() / 2;
+  const ListEnd end = is_left ? ListEnd::kLeft : ListEnd::kRight;
+  std::vector<std::string> moved;
+  for (std::size_t i = is_left ? index : list.size() - index; i > 0; --i) {
+    moved.push_back(list.Pop(end));
+  }
+  if (replaces && is_left) list.Pop(end);
+  if (replaces && !is_left) moved.pop_back();
+  list.Push(end, element);
+  for (auto at = moved.rbegin(); at != moved.rend(); ++at) list.Push(end, *at);
+}
+
+void LSet(Invocation& call) {
+  Opened<List> opened = OpenList(call);
+  if (opened.is_refused) return;
+  if (opened.value == nullptr) return call.reply.Error(ErrorCode::kErr, "no such key");
+  const auto index = ReadRedisInteger(call, call.arguments[2]);
+  if (!index) return;
+  const auto size = static_cast<std::int64_t>(opened.content().size());
+  const std::int64_t at = *index < 0 ? *index + size : *index;
+  if (at < 0 || at >= size) return call.reply.Error(ErrorCode::kErr, "index out of range");
+  const std::string_view element = call.arguments[3];
+  values::Value* value = GrowValue(call, opened, Growth{0, element.size()}, [&](List& list) {
+    PutAt(list, static_cast<std::size_t>(at), element, true);
+  });
+  if (value == nullptr) return;
+  call.server.values.NoticeChange(*value, "lset", kListEvents);
+  call.reply.Ok();
+}
+
+void LInsert(Invocation& call) {
+  const bool is_behind = EqualsIgnoreCase(call.arguments[2], "AFTER");
+  if (!is_behind && !EqualsIgnoreCase(call.arguments[2], "BEFORE")) {
+    return RefuseSyntax(call.reply);
+  }
+  Opened<List> opened = OpenList(call);
+  if (opened.is_refused) return;
+  if (opened.value == nullptr) return call.reply.Integer(0);
+  const auto& elements = opened.content().elements();
+  const auto pivot = std::ranges::find(elements, call.arguments[3]);
+  if (pivot == elements.end()) return call.reply.Integer(-1);
+  const std::size_t at = static_cast<std::size_t>(pivot - elements.begin()) + (is_behind ? 1 : 0);
+  const std::string_view element = call.arguments[4];
+  values::Value* value = GrowValue(call, opened, Growth{1, element.size()},
+                                   [&](List& list) { PutAt(list, at, element, false); });
+  if (value == nullptr) return;
+  call.reply.Integer(static_cast<std::int64_t>(value->size()));
+  call.server.values.NoticeChange(*value, "linsert", kListEvents);
+}
+
+void LTrim(Invocation& call) {
+  const auto first = ReadRedisInteger(call, call.arguments[2]);
+  if (!first) return;
+  const auto last = ReadRedisInteger(call, call.arguments[3]);
+  if (!last) return;
+  const Opened<List> opened = OpenList(call);
+  if (opened.is_refused) return;
+  if (opened.value == nullptr) return call.reply.Ok();
+  List& list = opened.content();
+  const IndexRange kept = RangeOf(*first, *last, list.size());
+  const std::size_t behind = list.size() - kept.end;
+  for (std::size_t i = 0; i < behind; ++i) list.Pop(ListEnd::kRight);
+  for (std::size_t i = 0; i < kept.first; ++i) list.Pop(ListEnd::kLeft);
+  if (behind + kept.first > 0) {
+    call.server.values.NoticeChange(*opened.value, "ltrim", kListEvents);
+  }
+  call.reply.Ok();
 }
 
 // Erases up to `count` elements that are equal to `element`, from the left or from the right; 0:
@@ -236,6 +318,10 @@ constexpr auto kListCommands = std::to_array<CommandSpec>({
      "O(elements added)"},
     {"RPUSH", RPush, -3, kGrowsList, With(kFirstKey, KeyEffect::kAddElements), "list",
      "key element [element ...]", "LPUSH at the right end", "O(elements added)"},
+    {"LPUSHX", LPushX, -3, kGrowsList, With(kFirstKey, KeyEffect::kAddElements), "list",
+     "key element [element ...]", "LPUSH if the list exists, otherwise 0", "O(elements added)"},
+    {"RPUSHX", RPushX, -3, kGrowsList, With(kFirstKey, KeyEffect::kAddElements), "list",
+     "key element [element ...]", "RPUSH if the list exists, otherwise 0", "O(elements added)"},
     {"LPOP", LPop, -2, kPops, With(kFirstKey, KeyEffect::kAccessDelete), "list", "key [count]",
      "Removes the element at the left end, or up to count elements, and replies with it; nil if "
      "there is none",
@@ -249,6 +335,15 @@ constexpr auto kListCommands = std::to_array<CommandSpec>({
      "O(elements returned)"},
     {"LINDEX", LIndex, 3, kReadOnly, kFirstKey, "list", "key index",
      "The element at an index, or nil", "O(1)"},
+    {"LSET", LSet, 4, kWrite | kTakesLock, With(kFirstKey, KeyEffect::kUpdate), "list",
+     "key index element", "Replaces the element at an index", "O(elements)"},
+    {"LINSERT", LInsert, 5, kWrite | kTakesLock, With(kFirstKey, KeyEffect::kAddElements), "list",
+     "key BEFORE|AFTER pivot element",
+     "Inserts an element beside the first one that is equal to pivot; replies with the new length, "
+     "or -1 if there is no such element",
+     "O(elements)"},
+    {"LTRIM", LTrim, 4, kWrite, With(kFirstKey, KeyEffect::kDeleteElements), "list",
+     "key first last", "Removes all elements except those that LRANGE returns", "O(elements)"},
     {"LREM", LRem, 4, kWrite, With(kFirstKey, KeyEffect::kDeleteElements), "list",
      "key count element",
      "Removes elements equal to the given one: count of them from the left, -count of them from "

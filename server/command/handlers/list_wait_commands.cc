@@ -31,7 +31,7 @@ std::optional<ListEnd> ReadEnd(Invocation& call, std::string_view word) {
 
 // Returns when the wait ends, engine::kNever for 0. Returns nullopt after sending an error.
 std::optional<engine::TimeMs> ReadDeadline(Invocation& call, std::string_view text) {
-  const auto seconds = ParseSeconds(text);
+  const auto seconds = ParseLongDouble(text);
   if (!seconds) {
     call.reply.Error(ErrorCode::kErr, "timeout is not a float or out of range");
     return std::nullopt;

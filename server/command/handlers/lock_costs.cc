@@ -171,12 +171,23 @@ Cost Flush(const CostQuestion& asked) {
               {0, std::min<std::uint64_t>(CountKeys(asked), Flushes::kKeysAtOnce) * kFlushWork});
 }
 
+// Each bit is looked at, and changed twice.
+Cost BitFields(const CostQuestion& asked) {
+  constexpr std::uint64_t kBitsWork = 1500;
+  return Plus(asked, {BytesFrom(asked, 2), kBitsWork * asked.arguments.size()});
+}
+
 constexpr auto kLockCosts = std::to_array<CostRow>({
     {"LOCK", HoldersIfExplained},
     {"MLOCK", HoldersOfMany},
     {"MRENEW", EachKey},
     {"MUNLOCK", EachKey},
+    {"MSET", EachKey},
     {"MSETNX", EachKey},
+    {"INCRBYFLOAT", Fixed<kFloatBytes, kFloatWork>},
+    {"BITFIELD", BitFields},
+    {"BITFIELD_RO", BitFields},
+    {"GETEX", OneOwner},
     {"LOCKED", LibraryLock},
     {"LOCKINFO", Holders},
     {"QUEUE", Places},

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/lock_answer.h"
 #include "server/command/handlers/redis_arguments.h"
+#include "server/command/handlers/value_access.h"
 #include "server/command/handlers/value_keys.h"
 #include "server/command/server_parts.h"
 #include "server/command/table/refusals.h"
@@ -29,10 +32,7 @@ WriteResult Write(const Invocation& call, const WriteRequest& request) {
   return LocksOf(call).Write(request, call.client, call.server.locks.StepAt(call.now));
 }
 
-bool IsDone(const WriteResult& result) {
-  return result.status == WriteStatus::kGranted || result.status == WriteStatus::kRenewed ||
-         result.status == WriteStatus::kTakenOver;
-}
+bool IsDone(const WriteResult& result) { return engine::IsDone(result.status); }
 
 // Must be called after writing the reply that announces the grant.
 void NoteIfNew(const Invocation& call, const WriteResult& result) {
@@ -222,17 +222,103 @@ void MSetNx(Invocation& call) {
   for (const WriteResult& result : results) NoteIfNew(call, result);
 }
 
+// Returns nullopt after sending an error. As in Redis, a key that is named twice gets the later
+// value.
+std::optional<std::vector<WriteRequest>> ReadWrites(Invocation& call) {
+  std::vector<WriteRequest> requests;
+  std::unordered_map<std::string_view, std::size_t> by_key;
+  for (std::size_t i = 1; i < call.arguments.size(); i += 2) {
+    const WriteRequest request{.key = KeyOf(call, i), .value = call.arguments[i + 1]};
+    if (!IsKeyOrRefuse(call, request.key.bytes) || !IsValueOrRefuse(call, request.value)) {
+      return std::nullopt;
+    }
+    const auto [found, is_new] = by_key.try_emplace(request.key.bytes, requests.size());
+    if (is_new) {
+      requests.push_back(request);
+    } else {
+      requests[found->second].value = request.value;
+    }
+  }
+  return requests;
+}
+
+void MSet(Invocation& call) {
+  if (call.arguments.size() % 2 == 0) {
+    return RefuseArity(*call.server.table.Find("MSET"), call.reply);
+  }
+  const auto requests = ReadWrites(call);
+  if (!requests) return;
+  std::vector<WriteResult> results(requests->size());
+  const auto refused =
+      LocksOf(call).WriteAll(*requests, call.client, call.server.locks.StepAt(call.now), results);
+  if (refused) return RefuseWrite(call, (*requests)[*refused].key.bytes, results[*refused]);
+  for (const WriteRequest& request : *requests) {
+    if (values::Value* value = ValueOf(call, request.key)) {
+      call.server.values.store().Remove(*value);
+    }
+  }
+  call.reply.Ok();
+  for (const WriteResult& result : results) NoteIfNew(call, result);
+}
+
+// GETEX: what becomes of the lease.
+struct NextEnd {
+  const TimeForm* form = nullptr;  // null: no new lease
+  std::string_view lease;
+  bool is_endless = false;  // PERSIST
+};
+
+// Returns nullopt after sending an error. As in Redis, an option may be repeated.
+std::optional<NextEnd> ReadNextEnd(Invocation& call) {
+  NextEnd next;
+  const protocol::Arguments& arguments = call.arguments;
+  for (std::size_t i = 2; i < arguments.size(); ++i) {
+    const TimeForm* form = FindLeaseOption(arguments[i]);
+    const bool is_other_form = next.form != nullptr && next.form != form;
+    if (form != nullptr && i + 1 < arguments.size() && !next.is_endless && !is_other_form) {
+      next.form = form;
+      next.lease = arguments[++i];
+    } else if (EqualsIgnoreCase(arguments[i], "PERSIST") && next.form == nullptr) {
+      next.is_endless = true;
+    } else {
+      RefuseSyntax(call.reply);
+      return std::nullopt;
+    }
+  }
+  return next;
+}
+
+void GetEx(Invocation& call) {
+  const auto next = ReadNextEnd(call);
+  if (!next) return;
+  engine::ExpiryRequest request{.key = KeyOf(call, 1)};
+  if (!IsKeyOrRefuse(call, request.key.bytes) || RefusesValue(call, request.key)) return;
+  const OldValue old = OldValueOf(call, request.key);
+  if (!old.exists) return call.reply.Null();
+  if (next->form != nullptr) {
+    const auto number = ParseRedisInteger(next->lease);
+    const bool is_positive = number && *number > 0;
+    request.lease_ms = ReadLease(call, next->lease, *next->form, "getex", is_positive);
+    if (!request.lease_ms) return;
+  }
+  call.reply.Bulk(old.value);
+  if (next->form == nullptr && !next->is_endless) return;
+  LocksOf(call).Expire(request, call.client, call.server.locks.StepAt(call.now));
+}
+
+// Whether a command may change the owner itself; if not, sends the error.
+bool MayChangeOrRefuse(Invocation& call, const engine::KeyName& key) {
+  if (LocksOf(call).MayChange(key, call.client, call.server.locks.StepAt(call.now))) return true;
+  RefuseWrite(call, key.bytes, {.status = WriteStatus::kNative});
+  return false;
+}
+
 // Returns the owner that INCR and similar commands set next. Returns nullopt after sending an
 // error.
 std::optional<std::int64_t> NextNumber(Invocation& call, const engine::KeyName& key,
                                        std::int64_t step) {
-  engine::RedisView& locks = LocksOf(call);
-  const engine::Step at_now = call.server.locks.StepAt(call.now);
-  if (!locks.MayChange(key, call.client, at_now)) {
-    RefuseWrite(call, key.bytes, {.status = WriteStatus::kNative});
-    return std::nullopt;
-  }
-  const engine::KeyLook look = locks.Look(key, at_now);
+  if (!MayChangeOrRefuse(call, key)) return std::nullopt;
+  const engine::KeyLook look = LocksOf(call).Look(key, call.server.locks.StepAt(call.now));
   const auto number = look.is_held ? ReadRedisInteger(call, look.owner) : 0;
   if (!number) return std::nullopt;
   std::int64_t next = 0;
@@ -272,6 +358,26 @@ void DecrBy(Invocation& call) {
   Count(call, -*step);
 }
 
+void IncrByFloat(Invocation& call) {
+  const engine::KeyName key = KeyOf(call, 1);
+  if (!IsKeyOrRefuse(call, key.bytes) || RefusesValue(call, key)) return;
+  if (!MayChangeOrRefuse(call, key)) return;
+  const engine::KeyLook look = LocksOf(call).Look(key, call.server.locks.StepAt(call.now));
+  const auto number = look.is_held ? ParseLongDouble(look.owner) : 0;
+  const auto step = ParseLongDouble(call.arguments[2]);
+  if (!number || !step) return call.reply.Error(ErrorCode::kErr, "value is not a valid float");
+  const long double next = *number + *step;
+  if (!std::isfinite(next)) {
+    return call.reply.Error(ErrorCode::kErr, "increment would produce NaN or Infinity");
+  }
+  const std::string value = FormatLongDouble(next);
+  const WriteResult result =
+      Write(call, {.key = key, .value = value, .end = WrittenEnd::kKept, .is_rename = true});
+  if (!IsDone(result)) return RefuseWrite(call, key.bytes, result);
+  call.reply.Bulk(value);
+  NoteIfNew(call, result);
+}
+
 constexpr KeyPositions kEverySecond = {
     .first = 1, .last = -1, .step = 2, .effect = KeyEffect::kInsert};
 constexpr std::uint32_t kTakes = kWrite | kTakesLock;
@@ -293,6 +399,13 @@ constexpr auto kRedisWriteCommands = std::to_array<CommandSpec>({
      "key milliseconds value", "As SET with PX", "O(1)"},
     {"GETSET", GetSet, 3, kTakes | kUnowned | kFast, kFirstKey, "redis", "key value",
      "Like SET with GET: returns the previous holder, if it took the lock the Redis way", "O(1)"},
+    {"GETEX", GetEx, -2, kWrite | kFast | kUnowned, kFirstKey, "redis",
+     "key [EX seconds | PX milliseconds | EXAT unix-seconds | PXAT unix-milliseconds | PERSIST]",
+     "GET, then EXPIRE or PERSIST if the lock was taken the Redis way", "O(1)"},
+    {"MSET", MSet, -3, kTakes | kUnowned, With(kEverySecond, KeyEffect::kOverwrite), "redis",
+     "key value [key value ...]",
+     "SET for all of these keys, or an error and nothing, if one of them is not available",
+     "O(keys)"},
     {"MSETNX", MSetNx, -3, kTakes, kEverySecond, "redis", "key value [key value ...]",
      "Takes all of these locks or none, each for the owner given after its key", "O(keys)"},
     {"INCR", Incr, 2, kTakes | kUnowned | kFast, kFirstKey, "redis", "key",
@@ -306,6 +419,8 @@ constexpr auto kRedisWriteCommands = std::to_array<CommandSpec>({
      "O(1)"},
     {"DECRBY", DecrBy, 3, kTakes | kUnowned | kFast, kFirstKey, "redis", "key n", "As INCR, by -n",
      "O(1)"},
+    {"INCRBYFLOAT", IncrByFloat, 3, kTakes | kUnowned | kFast, kFirstKey, "redis", "key increment",
+     "As INCR, by a number that may have a fraction; replies with the sum as text", "O(1)"},
 });
 
 }  // namespace

@@ -3,18 +3,26 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "server/command/handlers/command_costs.h"
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/redis_arguments.h"
 #include "server/command/handlers/value_access.h"
 #include "server/command/table/glob_walk.h"
 #include "server/command/table/refusals.h"
+#include "server/values/names.h"
 
 namespace fairlock::command {
 
 namespace {
+
+using protocol::ErrorCode;
 
 Opened<values::Set> OpenSet(Invocation& call) { return OpenValue<values::Set>(call, 1); }
 
@@ -48,6 +56,23 @@ void SIsMember(Invocation& call) {
   if (opened.is_refused) return;
   const bool is_member = opened.value != nullptr && opened.content().Has(call.arguments[2]);
   call.reply.Integer(is_member ? 1 : 0);
+}
+
+void SMIsMember(Invocation& call) {
+  const Opened<values::Set> opened = OpenSet(call);
+  if (opened.is_refused) return;
+  const auto asked = call.arguments.views().subspan(2);
+  const values::Names names(asked);
+  std::vector<bool> is_there(names.size() + 1);  // the last one is no name's
+  if (opened.value != nullptr) {
+    for (const std::string& member : opened.content().members()) {
+      is_there[names.IndexOf(member)] = true;
+    }
+  }
+  call.reply.ArrayHeader(asked.size());
+  for (const std::string_view member : asked) {
+    call.reply.Integer(is_there[names.IndexOf(member)] ? 1 : 0);
+  }
 }
 
 void SCard(Invocation& call) {
@@ -111,6 +136,51 @@ void SPop(Invocation& call) {
   call.server.values.NoticeChange(*opened.value, "spop", kSetEvents);
 }
 
+// Returns nullopt after sending an error.
+std::optional<std::int64_t> ReadSignedCount(Invocation& call, std::string_view text) {
+  const auto count = ReadRedisInteger(call, text);
+  if (!count || *count != std::numeric_limits<std::int64_t>::min()) return count;
+  call.reply.Error(ErrorCode::kErr,
+                   "value is out of range, value must between -9223372036854775807 and "
+                   "9223372036854775807");
+  return std::nullopt;
+}
+
+// Shows different members, or with a negative count any members.
+void ShowSome(Invocation& call) {
+  const auto count = ReadSignedCount(call, call.arguments[2]);
+  if (!count) return;
+  const Opened<values::Set> opened = OpenSet(call);
+  if (opened.is_refused || RefusesCost(call)) return;
+  if (opened.value == nullptr) return call.reply.ArrayHeader(0);
+  const auto& members = opened.content().members();
+  Dice dice(call);
+  if (*count < 0) {
+    call.reply.ArrayHeader(static_cast<std::size_t>(-*count));
+    for (std::int64_t i = 0; i < -*count; ++i) call.reply.Bulk(members[dice.Below(members.size())]);
+    return;
+  }
+  std::vector<std::size_t> order(members.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const std::size_t shown =
+      std::min<std::uint64_t>(static_cast<std::uint64_t>(*count), members.size());
+  call.reply.ArrayHeader(shown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    std::swap(order[i], order[i + dice.Below(order.size() - i)]);
+    call.reply.Bulk(members[order[i]]);
+  }
+}
+
+void SRandMember(Invocation& call) {
+  if (call.arguments.size() > 3) return RefuseSyntax(call.reply);
+  if (call.arguments.size() == 3) return ShowSome(call);
+  const Opened<values::Set> opened = OpenSet(call);
+  if (opened.is_refused) return;
+  if (opened.value == nullptr) return call.reply.Null();
+  const auto& members = opened.content().members();
+  call.reply.Bulk(members[Dice(call).Below(members.size())]);
+}
+
 void SScan(Invocation& call) {
   if (!ReadCursor(call, call.arguments[2])) return;
   const Opened<values::Set> opened = OpenSet(call);
@@ -141,12 +211,18 @@ constexpr auto kSetCommands = std::to_array<CommandSpec>({
      "O(members)"},
     {"SISMEMBER", SIsMember, 3, kReadsMember, With(kFirstKey, KeyEffect::kTest), "set",
      "key member", "Whether the set has the member: 1 or 0", "O(members)"},
+    {"SMISMEMBER", SMIsMember, -3, kReadsMember, kFirstKey, "set", "key member [member ...]",
+     "SISMEMBER for each member", "O(members)"},
     {"SMEMBERS", SMembers, 2, kReadOnly, kFirstKey, "set", "key", "All members", "O(members)"},
     {"SCARD", SCard, 2, kReadsMember, With(kFirstKey, KeyEffect::kTest), "set", "key",
      "The number of members", "O(1)"},
     {"SPOP", SPop, -2, kWrite | kFast, With(kFirstKey, KeyEffect::kAccessDelete), "set",
      "key [count]",
      "Removes a random member, or up to count of them, and replies with it; nil if there is none",
+     "O(members)"},
+    {"SRANDMEMBER", SRandMember, -2, kReadOnly, kFirstKey, "set", "key [count]",
+     "A random member, or up to count different ones, or with -count that many, which may be the "
+     "same ones",
      "O(members)"},
     {"SSCAN", SScan, -3, kReadOnly, kFirstKey, "set", "key cursor [MATCH glob] [COUNT count]",
      "All members that match, in one page", "O(members)"},

@@ -202,6 +202,23 @@ void ZScore(Invocation& call) {
   }
 }
 
+void ZMScore(Invocation& call) {
+  const Opened<SortedSet> opened = OpenSortedSet(call);
+  if (opened.is_refused) return;
+  const auto asked = call.arguments.views().subspan(2);
+  const values::Names names(asked);
+  std::vector<std::optional<double>> scores(names.size());
+  if (opened.value != nullptr) scores = opened.content().ScoresOf(names);
+  call.reply.ArrayHeader(asked.size());
+  for (const std::string_view member : asked) {
+    if (const auto score = scores[names.IndexOf(member)]) {
+      WriteScore(call, *score);
+    } else {
+      call.reply.Null();
+    }
+  }
+}
+
 void WriteRank(Invocation& call, bool is_reversed) {
   const Opened<SortedSet> opened = OpenSortedSet(call);
   if (opened.is_refused) return;
@@ -222,7 +239,8 @@ void ZCard(Invocation& call) {
   call.reply.Integer(static_cast<std::int64_t>(size));
 }
 
-void ZPopMin(Invocation& call) {
+// Removes members at one end, the outermost one first.
+void PopMembers(Invocation& call, bool is_max) {
   if (call.arguments.size() > 3) return RefuseSyntax(call.reply);
   const bool is_counted = call.arguments.size() == 3;
   const auto count = is_counted ? ReadCount(call, call.arguments[2]) : 1;
@@ -236,13 +254,18 @@ void ZPopMin(Invocation& call) {
   const bool is_nested = is_counted && call.reply.version() == protocol::RespVersion::kResp3;
   call.reply.ArrayHeader(is_nested ? popped : 2 * popped);
   for (std::size_t i = 0; i < popped; ++i) {
+    const SortedSet::Member& member = set.members()[is_max ? set.size() - 1 - i : i];
     if (is_nested) call.reply.ArrayHeader(2);
-    call.reply.Bulk(set.members()[i].name);
-    WriteScore(call, set.members()[i].score);
+    call.reply.Bulk(member.name);
+    WriteScore(call, member.score);
   }
-  set.EraseRanks(0, popped);
-  call.server.values.NoticeChange(*opened.value, "zpopmin", kSortedSetEvents);
+  const std::size_t first = is_max ? set.size() - popped : 0;
+  set.EraseRanks(first, first + popped);
+  call.server.values.NoticeChange(*opened.value, is_max ? "zpopmax" : "zpopmin", kSortedSetEvents);
 }
+
+void ZPopMin(Invocation& call) { PopMembers(call, false); }
+void ZPopMax(Invocation& call) { PopMembers(call, true); }
 
 void ZScan(Invocation& call) {
   if (!ReadCursor(call, call.arguments[2])) return;
@@ -280,6 +303,8 @@ constexpr auto kSortedSetCommands = std::to_array<CommandSpec>({
      "O(members)"},
     {"ZSCORE", ZScore, 3, kReadsScore, kFirstKey, "sorted-set", "key member",
      "The score of a member, or nil", "O(members)"},
+    {"ZMSCORE", ZMScore, -3, kReadsScore, kFirstKey, "sorted-set", "key member [member ...]",
+     "ZSCORE for each member", "O(members)"},
     {"ZRANK", ZRank, 3, kReadsScore, kFirstKey, "sorted-set", "key member",
      "How many members come before this one, or nil", "O(members)"},
     {"ZREVRANK", ZRevRank, 3, kReadsScore, kFirstKey, "sorted-set", "key member",
@@ -291,6 +316,8 @@ constexpr auto kSortedSetCommands = std::to_array<CommandSpec>({
      "Removes the member with the lowest score, or up to count of them, and replies with each and "
      "its score",
      "O(members)"},
+    {"ZPOPMAX", ZPopMax, -2, kWrite | kFast, With(kFirstKey, KeyEffect::kAccessDelete),
+     "sorted-set", "key [count]", "ZPOPMIN with the highest scores", "O(members)"},
     {"ZSCAN", ZScan, -3, kReadOnly, kFirstKey, "sorted-set",
      "key cursor [MATCH glob] [COUNT count]",
      "All members that match, and their scores, in one page", "O(members)"},

@@ -102,7 +102,7 @@ std::optional<double> ReadScore(Invocation& call, std::string_view text, std::st
   return score;
 }
 
-std::optional<long double> ParseSeconds(std::string_view text) {
+std::optional<long double> ParseLongDouble(std::string_view text) {
   return ParseFloat<long double>(text, std::strtold);
 }
 
@@ -112,6 +112,17 @@ std::string FormatDouble(double number) {
   const auto end =
       std::to_chars(digits.begin(), digits.end(), number, std::chars_format::general, kDigits);
   return {digits.begin(), end.ptr};
+}
+
+std::string FormatLongDouble(long double number) {
+  constexpr int kDecimals = 17;
+  std::array<char, 5 * 1024> digits;
+  const auto end =
+      std::to_chars(digits.begin(), digits.end(), number, std::chars_format::fixed, kDecimals);
+  std::string_view text(digits.begin(), end.ptr);
+  text.remove_suffix(text.size() - 1 - text.find_last_not_of('0'));
+  if (text.ends_with('.')) text.remove_suffix(1);
+  return text == "-0" ? "0" : std::string(text);
 }
 
 void WriteScore(Invocation& call, double score) { call.reply.DoubleText(FormatDouble(score)); }

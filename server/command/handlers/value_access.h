@@ -105,10 +105,12 @@ values::Value* GrowValue(Invocation& call, Opened<Content>& opened, const Growth
 // Redis' forms of arguments. Each returns nullopt, the first two after sending an error.
 std::optional<std::int64_t> ReadCount(Invocation& call, std::string_view text);
 std::optional<double> ReadScore(Invocation& call, std::string_view text, std::string_view error);
-// A number of seconds, with more range and precision than a score has.
-std::optional<long double> ParseSeconds(std::string_view text);
+// A number with more range and precision than a score has.
+std::optional<long double> ParseLongDouble(std::string_view text);
 // A number as Redis shows scores.
 std::string FormatDouble(double number);
+// A finite number as INCRBYFLOAT shows it: up to 17 decimals, and up to 5 KB.
+std::string FormatLongDouble(long double number);
 // Writes a score as its reply.
 void WriteScore(Invocation& call, double score);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 #include <variant>
 
@@ -87,6 +88,49 @@ Cost ChangedValue(const CostQuestion& asked) {
                              asked.arguments.size() * 5 * kWriteWork});
 }
 
+Cost ChangedFloat(const CostQuestion& asked) {
+  Cost cost = ChangedValue(asked);
+  cost += {kFloatBytes, kFloatWork};
+  return cost;
+}
+
+// Moves up to half of the elements, or all if the value is copied.
+Cost RebuiltList(const CostQuestion& asked) {
+  return Plus(asked, {0, SizeOfValue(asked, 1).elements * kElementWork});
+}
+
+// Looks at each element for names, and writes a short reply for each of them.
+Cost NamedElements(const CostQuestion& asked) {
+  const std::uint64_t names = asked.arguments.size() - 2;
+  return Plus(asked, {names * (kFrame + 20),
+                      SizeOfValue(asked, 1).elements * kLookWork + names * 5 * kWriteWork});
+}
+
+// SRANDMEMBER: with a negative count, as many elements as it says.
+Cost RandomElements(const CostQuestion& asked) {
+  if (asked.arguments.size() < 3) return OneElement(asked);
+  const auto count = ParseInteger(asked.arguments[2]);
+  const ValueSize size = SizeOfValue(asked, 1);
+  const bool is_error = !count || *count == std::numeric_limits<std::int64_t>::min();
+  if (is_error || size.elements == 0) return Small(asked);
+  if (*count >= 0) return Elements(asked);
+  constexpr std::uint64_t kShownMax = std::uint64_t{1} << 40;
+  const std::uint64_t shown = std::min(-static_cast<std::uint64_t>(*count), kShownMax);
+  const std::uint64_t average = size.bytes / std::max<std::uint64_t>(size.elements, 1) + kFrame;
+  return Plus(asked, {size.bytes + shown * average, shown * kElementWork});
+}
+
+// The sets and sorted sets that are combined, and the result.
+Cost CombinedMembers(const CostQuestion& asked) {
+  Cost cost = Small(asked);
+  const auto keys = ParseInteger(asked.arguments[2]).value_or(0);
+  for (std::size_t i = 3; i < asked.arguments.size() && static_cast<std::int64_t>(i) < 3 + keys;
+       ++i) {
+    cost.work += 3 * kElementWork * SizeOfValue(asked, i).elements + kSmallWork;
+  }
+  return cost;
+}
+
 // Takes one element, or as many as it says. A list that is rotated shows each in its turn.
 Cost TakenElements(const CostQuestion& asked) {
   if (asked.arguments.size() > 2) return Members(asked);
@@ -124,6 +168,7 @@ constexpr auto kValueCosts = std::to_array<CostRow>({
     {"HMSET", ChangedValue},
     {"HSETNX", ChangedValue},
     {"HINCRBY", ChangedValue},
+    {"HINCRBYFLOAT", ChangedFloat},
     {"HDEL", SearchedValue},
     {"HGET", NamedFields},
     {"HMGET", NamedFields},
@@ -133,8 +178,13 @@ constexpr auto kValueCosts = std::to_array<CostRow>({
     {"HVALS", Elements},
     {"HSCAN", Elements},
     {"LPUSH", ChangedValue},
+    {"LPUSHX", ChangedValue},
     {"RPUSH", ChangedValue},
+    {"RPUSHX", ChangedValue},
     {"LREM", SearchedValue},
+    {"LSET", RebuiltList},
+    {"LINSERT", RebuiltList},
+    {"LTRIM", RebuiltList},
     {"LPOP", TakenElements},
     {"RPOP", TakenElements},
     {"LRANGE", Elements},
@@ -149,19 +199,25 @@ constexpr auto kValueCosts = std::to_array<CostRow>({
     {"SADD", ChangedValue},
     {"SREM", SearchedValue},
     {"SISMEMBER", SearchedValue},
+    {"SMISMEMBER", NamedElements},
     {"SPOP", TakenElements},
+    {"SRANDMEMBER", RandomElements},
     {"SMEMBERS", Elements},
     {"SSCAN", Elements},
     {"ZADD", ChangedValue},
     {"ZINCRBY", ChangedValue},
     {"ZREM", SearchedValue},
     {"ZSCORE", SearchedValue},
+    {"ZMSCORE", NamedElements},
     {"ZRANK", SearchedValue},
     {"ZREVRANK", SearchedValue},
     {"ZCOUNT", SearchedValue},
     {"ZREMRANGEBYSCORE", SearchedValue},
     {"ZREMRANGEBYRANK", SearchedValue},
     {"ZPOPMIN", TakenElements},
+    {"ZPOPMAX", TakenElements},
+    {"ZINTERSTORE", CombinedMembers},
+    {"ZUNIONSTORE", CombinedMembers},
     {"ZRANGE", Members},
     {"ZRANGEBYSCORE", Members},
     {"ZREVRANGE", Members},

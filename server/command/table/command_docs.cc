@@ -80,6 +80,7 @@ std::vector<std::string_view> WordsOf(KeyEffect effect, bool writes) {
       return {"RW", "access", "delete"};
     case KeyEffect::kDefault:
     case KeyEffect::kOverwriteUnlessGet:
+    case KeyEffect::kChangeUnlessGet:
       break;
   }
   if (writes) return {"RW", "access", "update"};
@@ -92,7 +93,9 @@ void WriteKeySpec(protocol::ReplyWriter& reply, const KeyPositions& keys, bool w
   reply.Bulk("flags");
   std::vector<std::string_view> flags = {"not_key"};
   if (!keys.are_channels) flags = WordsOf(keys.effect, writes);
-  if (keys.effect == KeyEffect::kOverwriteUnlessGet) flags.emplace_back("variable_flags");
+  if (keys.effect == KeyEffect::kOverwriteUnlessGet || keys.effect == KeyEffect::kChangeUnlessGet) {
+    flags.emplace_back("variable_flags");
+  }
   WriteWords(reply, flags);
   reply.Bulk("begin_search");
   reply.MapHeader(2);
@@ -119,6 +122,11 @@ void WriteKeySpec(protocol::ReplyWriter& reply, const KeyPositions& keys, bool w
 void WriteKeySpecs(protocol::ReplyWriter& reply, const CommandSpec& spec) {
   const bool writes = (spec.flags & kWrite) != 0;
   if (spec.keys.first == 0) return reply.SetHeader(0);
+  if (spec.keys.counts_others) {
+    reply.SetHeader(2);
+    WriteKeySpec(reply, With(kFirstKey, spec.keys.effect), writes);
+    return WriteKeySpec(reply, {.first = 3, .step = 1, .is_counted = true}, false);
+  }
   if (spec.keys.effect != KeyEffect::kMoveElement) {
     reply.SetHeader(1);
     return WriteKeySpec(reply, spec.keys, writes);
@@ -175,7 +183,7 @@ std::vector<std::string_view> FlagNamesOf(const CommandSpec& spec) {
     if ((spec.flags & row.flags) != 0) names.push_back(row.name);
   }
   if (spec.keys.may_be_none) names.emplace_back("no_mandatory_keys");
-  if (spec.keys.is_counted) names.emplace_back("movablekeys");
+  if (spec.keys.is_counted || spec.keys.counts_others) names.emplace_back("movablekeys");
   return names;
 }
 
@@ -205,7 +213,17 @@ void WriteKeyFlags(protocol::ReplyWriter& reply, const CommandSpec& spec,
         request.subspan(3), [](std::string_view word) { return EqualsIgnoreCase(word, "GET"); });
     effect = gets ? KeyEffect::kDefault : KeyEffect::kOverwrite;
   }
-  WriteWords(reply, WordsOf(effect, (spec.flags & kWrite) != 0));
+  bool writes = (spec.flags & kWrite) != 0;
+  if (effect == KeyEffect::kChangeUnlessGet) {
+    writes = std::ranges::any_of(request.subspan(2), [](std::string_view word) {
+      return EqualsIgnoreCase(word, "SET") || EqualsIgnoreCase(word, "INCRBY");
+    });
+  }
+  if (spec.keys.counts_others && key_index > 0) {
+    effect = KeyEffect::kDefault;
+    writes = false;
+  }
+  WriteWords(reply, WordsOf(effect, writes));
 }
 
 void WriteCommandInfo(protocol::ReplyWriter& reply, const CommandTable& table,
@@ -253,6 +271,12 @@ KeyRange KeyRangeOf(const CommandSpec& spec, std::span<const std::string_view> r
     if (count < 1 || count > size - first) return {};
     last = first + static_cast<int>(count) - 1;
   }
+  if (spec.keys.counts_others) {
+    const auto count = ParseInteger(request[static_cast<std::size_t>(first + 1)]).value_or(0);
+    if (count < 1 || count > size - (first + 2)) return {};
+    const auto key = static_cast<std::size_t>(first);
+    return {.first = key, .end = key + 2 + static_cast<std::size_t>(count), .gap = key + 1};
+  }
   return {.first = static_cast<std::size_t>(first),
           .end = static_cast<std::size_t>(std::min(last + 1, size)),
           .step = static_cast<std::size_t>(spec.keys.step)};
@@ -266,7 +290,7 @@ std::vector<std::string_view> KeysOf(const CommandSpec& spec,
                                      std::span<const std::string_view> request) {
   std::vector<std::string_view> keys;
   const KeyRange range = KeyRangeOf(spec, request);
-  for (std::size_t i = range.first; i < range.end; i += range.step) keys.push_back(request[i]);
+  for (std::size_t i = range.first; i < range.end; i = range.After(i)) keys.push_back(request[i]);
   return keys;
 }
 

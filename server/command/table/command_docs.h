@@ -28,11 +28,18 @@ void WriteCommandDocs(protocol::ReplyWriter& reply, const CommandTable& table,
 void WriteKeyFlags(protocol::ReplyWriter& reply, const CommandSpec& spec,
                    std::span<const std::string_view> request, std::size_t key_index);
 
-// Which arguments of a whole request are its keys: every `step`-th in [first, end).
+// Which arguments of a whole request are its keys: every `step`-th in [first, end), except one.
 struct KeyRange {
   std::size_t first = 0;
   std::size_t end = 0;
   std::size_t step = 1;
+  std::size_t gap = 0;  // is no key, and the keys behind it are only read; 0: there is none
+
+  // The next key after that one, or no argument before `end`.
+  std::size_t After(std::size_t key) const {
+    return key + step == gap ? key + 2 * step : key + step;
+  }
+  bool IsOnlyRead(std::size_t key) const { return gap != 0 && key > gap; }
 };
 
 // The command's name counts as the first argument. REQUIRES: the request fits the row's arity.

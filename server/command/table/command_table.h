@@ -50,6 +50,7 @@ enum class KeyEffect : std::uint8_t {
   kAccessDelete,        // RW access delete
   kMoveElement,         // the first of two keys: RW access delete; the second: RW insert
   kOverwriteUnlessGet,  // SET: RW access update with GET, else OW update
+  kChangeUnlessGet,     // BITFIELD: RO access with nothing but GET, else RW access update
 };
 
 // Where the keys are among the arguments; if `first` is 0, there are no keys. As in Redis, a `last`
@@ -62,6 +63,9 @@ struct KeyPositions {
   KeyEffect effect = KeyEffect::kDefault;
   bool may_be_none = false;   // a request may have no keys, although the command has key positions
   bool are_channels = false;  // shard channels, which have slots as keys do, but are no keys
+  // The argument after the only key states the number of the others, which follow and are only
+  // read.
+  bool counts_others = false;
 };
 
 inline constexpr KeyPositions kFirstKey = {1, 1, 1};

@@ -43,6 +43,12 @@ enum class WriteStatus : std::uint8_t {
 // Whether a configured bound, or the bound on memory, was reached.
 constexpr bool IsRefusal(WriteStatus status) { return status >= WriteStatus::kTooManyLocks; }
 
+// Whether the value is the owner now.
+constexpr bool IsDone(WriteStatus status) {
+  return status == WriteStatus::kGranted || status == WriteStatus::kRenewed ||
+         status == WriteStatus::kTakenOver;
+}
+
 struct WriteResult {
   WriteStatus status = WriteStatus::kDenied;
   DenialReason reason = DenialReason::kNone;

@@ -193,6 +193,65 @@ WriteStatus RedisView::WriteAllNew(std::span<const WriteRequest> requests, Attac
   return WriteStatus::kGranted;
 }
 
+WriteResult RedisView::Forecast(const WriteRequest& request) {
+  const LockEntry* lock = state_.table.Find(state_.table.HashOf(request.key), request.key);
+  if (lock != nullptr && lock->hold_count() > 0) {
+    const bool is_own = lock->hold_count() == 1 && OwnerOf(*lock->oldest_hold()) == request.value;
+    if (is_own) return {.status = WriteStatus::kRenewed};
+    if (!MayEnd(*lock)) return {.status = WriteStatus::kNative};
+    return {.status =
+                bounds_.takes_nothing_new() ? WriteStatus::kOutOfMemory : WriteStatus::kTakenOver};
+  }
+  if (WouldBeGranted(request)) return {.status = WriteStatus::kGranted};
+  if (lock != nullptr) return {.reason = turns_.ReasonFor(*lock, {})};
+  return {.reason = state_.overrides.are_all_drained() ? DenialReason::kStarting
+                                                       : DenialReason::kDrained};
+}
+
+std::optional<std::size_t> RedisView::WriteAll(std::span<const WriteRequest> requests,
+                                               Attachment& from, Step step,
+                                               std::span<WriteResult> written) {
+  // Ending what is due on one key may change another.
+  for (const WriteRequest& request : requests) {
+    expiry_.FindCurrent(state_.table.HashOf(request.key), request.key, step);
+  }
+  std::uint64_t missing = 0;
+  std::uint64_t granted = 0;
+  std::size_t last_granted = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const std::uint64_t hash = state_.table.HashOf(requests[i].key);
+    const LockEntry* lock = state_.table.Find(hash, requests[i].key);
+    written[i] = Forecast(requests[i]);
+    switch (written[i].status) {
+      case WriteStatus::kGranted:
+        if (lock == nullptr) ++missing;
+        ++granted;
+        last_granted = i;
+        break;
+      case WriteStatus::kRenewed:
+      case WriteStatus::kTakenOver:
+        break;
+      case WriteStatus::kNative:
+        events_.EmitRefused(hash, *lock, requests[i].value, from.client, step.now);
+        return i;
+      default:
+        return i;
+    }
+  }
+  auto refusal = bounds_.WhyNoNewLocks(missing);
+  if (!refusal && granted > 0) refusal = bounds_.WhyNotMore(from.client, granted);
+  if (refusal) {
+    written[last_granted] = {.status = WriteRefusalOf(*refusal)};
+    return last_granted;
+  }
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const WriteStatus forecast = written[i].status;
+    written[i] = Write(requests[i], from, step);
+    assert(written[i].status == forecast);
+  }
+  return std::nullopt;
+}
+
 bool RedisView::MayEnd(const LockEntry& lock) const {
   return state_.options.ends_native_leases || lock.oldest_hold()->is_redis_way();
 }

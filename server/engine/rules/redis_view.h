@@ -59,6 +59,11 @@ class RedisView {
   // a result for each request.
   WriteStatus WriteAllNew(std::span<const WriteRequest> requests, Attachment& from, Step step,
                           std::span<WriteResult> granted);
+  // Grants all requests, which have no NX or XX and name different keys, or none: then returns the
+  // position of one that would be refused, which has a result that says why. Otherwise, `written`
+  // receives a result for each request.
+  std::optional<std::size_t> WriteAll(std::span<const WriteRequest> requests, Attachment& from,
+                                      Step step, std::span<WriteResult> written);
   // Ends the holds of the key. True: it had holds.
   bool Release(const KeyName& key, const Attachment& from, Step step);
   // True: the lease has changed, or ended.
@@ -89,6 +94,9 @@ class RedisView {
   // Whether a SET NX of that value would be granted now. REQUIRES: what is due on the key has
   // ended.
   bool WouldBeGranted(const WriteRequest& request);
+  // What Write would do without NX and XX, apart from the bounds on new locks and holds. REQUIRES:
+  // as above.
+  WriteResult Forecast(const WriteRequest& request);
   bool MayEnd(const LockEntry& lock) const;
   // Gives the hold a new lease; 0: it never ends.
   void SetLease(std::uint64_t hash, LockEntry& lock, Hold& hold, DurationMs lease_ms, TimeMs now);

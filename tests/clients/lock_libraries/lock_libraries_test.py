@@ -54,6 +54,12 @@ class SameOutcome(unittest.TestCase):
     def test_unique_jobs(self):
         self.compare(sys.executable, FOLDER / "unique_jobs.py", lines_min=13)
 
+    def test_redislock(self):
+        self.compare(sys.executable, FOLDER / "redislock.py", lines_min=14)
+
+    def test_symfony_semaphore(self):
+        self.compare(sys.executable, FOLDER / "symfony_semaphore.py", lines_min=13)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

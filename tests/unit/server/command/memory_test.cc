@@ -49,8 +49,9 @@ TEST_F(MemoryTest, NothingNewIsTaken) {
   for (const char* request :
        {"LOCK k a", "LOCK held b WAIT 10s", "LOCK held b KEEP 10s", "LOCK pool b LIMIT 3",
         "MLOCK 2 k1 k2 a", "MLOCK 2 held k2 b WAIT 10s", "SET k v NX PX 1000", "SET k v",
-        "SETNX k v", "SETEX k 10 v", "MSETNX k v", "INCR k", "WAIT held TIMEOUT 10s",
-        "TRANSFER held a b", "SUBSCRIBE c", "PSUBSCRIBE c*"}) {
+        "SETNX k v", "SETEX k 10 v", "MSET k v", "MSETNX k v", "INCR k", "INCRBYFLOAT k 1",
+        "BITFIELD k SET u8 0 1", "WAIT held TIMEOUT 10s", "TRANSFER held a b", "SUBSCRIBE c",
+        "PSUBSCRIBE c*"}) {
     Refuses(request);
   }
   EXPECT_EQ(client_.Say("LOCKED k"), "0");

@@ -81,8 +81,8 @@ constexpr auto kOfAllKeys = std::to_array<std::string_view>(
      "CLIENT|KILL", "CLIENT|UNBLOCK", "STATS", "DBSIZE", "BACKUP", "SHUTDOWN", "CLUSTER|FAILOVER",
      "CLUSTER|ACCEPT-RESTORE"});
 // Commands that need permission for any owner, because they compute the owner's name.
-constexpr auto kNameAnyOwner =
-    std::to_array<std::string_view>({"INCR", "DECR", "INCRBY", "DECRBY"});
+constexpr auto kNameAnyOwner = std::to_array<std::string_view>(
+    {"INCR", "DECR", "INCRBY", "DECRBY", "INCRBYFLOAT", "BITFIELD"});
 
 template <typename Names>
 bool IsOneOf(const Names& names, std::string_view name) {
@@ -184,6 +184,19 @@ const std::vector<Special>& Specials() {
        {"MSETNX", "jobs:1", "me-1", "other", "me-1"},
        {"jobs:1", "other"},
        {"me-1", "me-1"}},
+      {"MSET",
+       {"MSET", "jobs:1", "me-1", "jobs:2", "you-1"},
+       {"jobs:1", "jobs:2"},
+       {"me-1", "you-1"}},
+      {"MSET", {"MSET", "jobs:1", "me-1", "other", "me-1"}, {"jobs:1", "other"}, {"me-1", "me-1"}},
+      {"ZINTERSTORE",
+       {"ZINTERSTORE", "jobs:1", "2", "jobs:2", "other"},
+       {"jobs:1", "jobs:2", "other"},
+       {}},
+      {"ZUNIONSTORE",
+       {"ZUNIONSTORE", "jobs:1", "1", "jobs:2", "AGGREGATE", "SUM"},
+       {"jobs:1", "jobs:2"},
+       {}},
       {"DEL", {"DEL", "jobs:1", "other"}, {"jobs:1", "other"}, {}},
       {"MGET", {"MGET", "jobs:1", "other"}, {"jobs:1", "other"}, {}},
       {"WATCH", {"WATCH", "jobs:1", "other"}, {"jobs:1", "other"}, {}},

@@ -107,6 +107,72 @@ TEST_F(RedisCommands, TakeTheEmptyKeyWhichLockRefuses) {
   EXPECT_EQ(client_.Say({"UNLINK", "k", ""}), "1");
 }
 
+TEST_F(RedisCommands, MSetDoesForEachKeyWhatSetDoes) {
+  client_.Say("SET own v PX 5000");
+  client_.Say("SET other w PX 5000");
+  client_.Say("HSET value f v");
+  const std::string token = client_.Say("LOCKINFO own");
+  EXPECT_EQ(client_.Say("MSET own v other v free v value v"), "OK");
+  EXPECT_EQ(client_.Say("MGET own other free value"), "[\"v\" \"v\" \"v\" \"v\"]");
+  EXPECT_EQ(client_.Say("TTL own"), "-1");
+  EXPECT_EQ(client_.Say("TTL other"), "-1");
+  EXPECT_EQ(client_.Say("LOCKED value v"), "1");
+  EXPECT_EQ(client_.Say("MSET free a free b own v free c"), "OK");
+  EXPECT_EQ(client_.Say("GET free"), "\"c\"");
+  EXPECT_THAT(client_.Say("MSET a v b"), StartsWith("-ERR wrong number of arguments for 'mset'"));
+}
+
+TEST_F(RedisCommands, MSetSetsAllOrNothing) {
+  client_.Say("SET own v PX 5000");
+  client_.Say("HSET value f v");
+  client_.Say("LOCK native a");
+  client_.Say("LOCK reserved a");
+  TestClient& waiter = server_.Connect();
+  waiter.Say("LOCK reserved b KEEP 60s");
+  client_.Say("UNLOCK reserved a");
+  for (const auto& [key, why] :
+       {std::pair{"native", "held through LOCK"}, {"reserved", "reserved for another owner"}}) {
+    const std::string reply =
+        client_.Say("MSET own w value v free v " + std::string(key) + " v last v");
+    EXPECT_THAT(reply, StartsWith("-ERR key: '" + std::string(key) + "'"));
+    EXPECT_THAT(reply, HasSubstr(why));
+  }
+  EXPECT_THAT(client_.Say({"MSET", "free", "v", "last", std::string(8193, 'v')}),
+              StartsWith("-ERR value must have 1 to 8192 bytes"));
+  EXPECT_EQ(client_.Say("EXISTS free last"), "0");
+  EXPECT_EQ(client_.Say("GET own"), "\"v\"");
+  EXPECT_EQ(client_.Say("PTTL own"), "5000");
+  EXPECT_EQ(client_.Say("TYPE value"), "hash");
+  EXPECT_EQ(client_.Say("MSET native a own v"), "OK");  // the owner of the native hold itself
+  server_.parts().locks.engine().CheckInvariants();
+}
+
+TEST(RedisBounds, MSetSetsNothingIfTheLocksWouldBeTooMany) {
+  TestServer server({.locks_max = 3});
+  TestClient& client = server.Connect();
+  client.Say("SET own v");
+  EXPECT_THAT(client.Say("MSET own w a v b v c v"), StartsWith("-FULL "));
+  EXPECT_EQ(client.Say("GET own"), "\"v\"");
+  EXPECT_EQ(client.Say("EXISTS a b c"), "0");
+  EXPECT_EQ(client.Say("MSET own w a v b v"), "OK");
+  TestServer of_client({.claims_per_client_max = 2});
+  TestClient& other = of_client.Connect();
+  EXPECT_THAT(other.Say("MSET a v b v c v"), StartsWith("-FULL "));
+  EXPECT_EQ(other.Say("EXISTS a b c"), "0");
+}
+
+TEST_F(RedisCommands, LeaveAHoldOfLockWhoseOwnerTheyWouldChange) {
+  client_.Say("LOCK k 7");
+  for (const char* request : {"INCRBYFLOAT k 1", "BITFIELD k SET u8 0 1", "MSET k v"}) {
+    EXPECT_THAT(client_.Say(request), HasSubstr("is held through LOCK")) << request;
+  }
+  EXPECT_EQ(client_.Say("BITFIELD k GET u8 0"), "[0]");
+  EXPECT_EQ(client_.Say("GETEX k EX 10"), "\"\"");
+  EXPECT_EQ(client_.Say("TTL k"), "30");
+  EXPECT_EQ(client_.Say("LOCKED k 7"), "1");
+  EXPECT_THAT(client_.Say("BITFIELD big SET u8 65536 1"), HasSubstr("got 8193"));
+}
+
 TEST_F(RedisCommands, CountOnlyWholeNumbers) {
   client_.Say("SET k 007");
   EXPECT_EQ(client_.Say("INCR k"), "-ERR value is not an integer or out of range");
@@ -120,11 +186,9 @@ TEST_F(RedisCommands, CountOnlyWholeNumbers) {
 TEST_F(RedisCommands, SayWhatToUseInstead) {
   EXPECT_EQ(client_.Say("FOO a"), "-ERR unknown command 'FOO', with args beginning with: 'a' ");
   for (const auto& [line, what] : {std::pair{"HSTRLEN k f", "HINCRBY"},
-                                   {"lpushx k v", "BLPOP"},
+                                   {"lmpop 1 k LEFT", "BLPOP"},
                                    {"ZUNION 1 k", "semaphore"},
-                                   {"INCRBYFLOAT k 1.5", "use SET"},
                                    {"APPEND k v", "use SET"},
-                                   {"GETEX k EX 10", "GET, and EXPIRE"},
                                    {"OBJECT ENCODING k", "TYPE"},
                                    {"SORT k", "SCAN"},
                                    {"RENAME k l", "TRANSFER"}}) {
@@ -266,7 +330,8 @@ std::string GetAfterDeaf(TestServer& server, TestClient& looking, std::string li
 
 TEST_F(RedisCommands, UndoAGrantThatWasNotDelivered) {
   for (const char* line :
-       {"SET k v NX", "SET k v", "SETNX k v", "INCR k", "GETSET k v", "MSETNX k v l w"}) {
+       {"SET k v NX", "SET k v", "SETNX k v", "INCR k", "GETSET k v", "MSETNX k v l w",
+        "MSET k v l w", "INCRBYFLOAT k 1", "BITFIELD k SET u8 0 1"}) {
     EXPECT_EQ(GetAfterDeaf(server_, client_, line), "nil") << line;
   }
   EXPECT_EQ(client_.Say("EXISTS l"), "0");

@@ -43,6 +43,43 @@ TEST_F(ValueCommands, AKeyIsEitherALockOrAValue) {
   EXPECT_EQ(client_.Say("HSET h f v"), "1");
 }
 
+TEST_F(ValueCommands, AStoredResultReplacesWhatDelCouldEnd) {
+  client_.Say("ZADD one 1 m 2 n");
+  client_.Say("SET k v PX 5000");
+  EXPECT_EQ(client_.Say("ZUNIONSTORE k 1 one"), "2");
+  EXPECT_EQ(client_.Say("TTL k"), "-1");
+  client_.Say("SET k v");
+  EXPECT_EQ(client_.Say("ZINTERSTORE k 2 one none"), "0");
+  EXPECT_EQ(client_.Say("EXISTS k"), "0");
+  client_.Say("LOCK native a");
+  client_.Say("SET waited a");
+  EXPECT_EQ(other_.Say("LOCK waited b WAIT 10s"), "");
+  for (const char* key : {"native", "waited"}) {
+    EXPECT_EQ(client_.Say("ZUNIONSTORE " + std::string(key) + " 1 one"), kWrongType);
+    EXPECT_EQ(client_.Say("LOCKED " + std::string(key) + " a"), "1");
+  }
+}
+
+TEST_F(ValueCommands, AStoredResultIsBoundedAndReplacesNothingThen) {
+  server_.parts().values.limits() = {.elements_max = 3, .bytes_max = 100};
+  client_.Say("ZADD one 1 a 2 b");
+  client_.Say("ZADD two 1 c 2 d");
+  client_.Say("HSET k f v");
+  EXPECT_THAT(client_.Say("ZUNIONSTORE k 2 one two"), HasSubstr("(value_elements_max)"));
+  EXPECT_EQ(client_.Say("TYPE k"), "hash");
+  EXPECT_EQ(client_.Say("ZUNIONSTORE k 2 one one WEIGHTS 1 2"), "2");
+  EXPECT_EQ(client_.Say("ZSCORE k b"), "\"6\"");
+  server_.parts().availability.BoundMemory(1000, server_.now());
+  server_.environment().memory_in_use = 1001;
+  EXPECT_THAT(client_.Say("ZUNIONSTORE k 1 two"), StartsWith("-OOM "));
+}
+
+TEST_F(ValueCommands, ANegativeCountOfMembersIsBounded) {
+  client_.Say("SADD s m");
+  EXPECT_EQ(client_.Say("SRANDMEMBER s -3"), "[\"m\" \"m\" \"m\"]");
+  EXPECT_THAT(client_.Say("SRANDMEMBER s -9000000000000000000"), StartsWith("-FULL "));
+}
+
 TEST_F(ValueCommands, AreRefusedWhereOthersHoldOrWait) {
   client_.Say("LOCK k a");
   other_.Say("LOCK k b KEEP 60s");
@@ -99,7 +136,8 @@ TEST_F(ValueCommands, DoNotGrowWhileMemoryIsShort) {
   server_.parts().availability.BoundMemory(1000, server_.now());
   server_.environment().memory_in_use = 1001;
   for (const char* request : {"RPUSH l c", "HSET h f v", "HINCRBY h f 1", "SADD s m", "ZADD z 1 m",
-                              "ZINCRBY z 1 m", "LMOVE l m LEFT LEFT", "BLPOP free 0"}) {
+                              "ZINCRBY z 1 m", "LMOVE l m LEFT LEFT", "BLPOP free 0", "LSET l 0 x",
+                              "LINSERT l BEFORE a x", "HINCRBYFLOAT h f 1"}) {
     EXPECT_THAT(client_.Say(request), StartsWith("-OOM ")) << request;
   }
   EXPECT_EQ(client_.Say("LPOP l"), "\"a\"");

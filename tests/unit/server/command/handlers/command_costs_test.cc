@@ -51,9 +51,52 @@ std::string KeyOf(std::string_view group) {
   return found == names.end() ? "k" : found->second;
 }
 
-// Arguments that cost more than the fewest.
-const std::multimap<std::string_view, Words>& WorstRequests() {
-  static const std::multimap<std::string_view, Words> requests = {
+using Requests = std::multimap<std::string_view, Words>;
+
+// Arguments that cost more than the fewest: of the commands for small values and for numbers within
+// owners.
+const Requests& WorstValueRequests() {
+  static const Requests requests = {
+      {"HSET", {"HSET", "h", "f0", "new"}},
+      {"HMGET", Repeated({"HMGET", "h"}, {"f0"}, 500)},
+      {"HSCAN", {"HSCAN", "h", "0", "COUNT", "1000"}},
+      {"LRANGE", {"LRANGE", "l", "0", "-1"}},
+      {"LPOP", {"LPOP", "l", "900"}},
+      {"RPOP", {"RPOP", "l", "900"}},
+      {"LPOS", {"LPOS", "l", "same", "COUNT", "0"}},
+      {"LMOVE", {"LMOVE", "l", "l", "LEFT", "RIGHT"}},
+      {"RPOPLPUSH", {"RPOPLPUSH", "l", "l"}},
+      {"BLPOP", {"BLPOP", "l", "1"}},
+      {"SPOP", {"SPOP", "s", "900"}},
+      {"SRANDMEMBER", {"SRANDMEMBER", "s", "900"}},
+      {"SRANDMEMBER", {"SRANDMEMBER", "s", "-9000"}},
+      {"SMISMEMBER", Repeated({"SMISMEMBER", "s"}, {"m"}, 500)},
+      {"ZMSCORE", Repeated({"ZMSCORE", "z"}, {"0" + std::string(40, 'm')}, 500)},
+      {"ZINTERSTORE", {"ZINTERSTORE", "new", "3", "z", "s", "z"}},
+      {"ZUNIONSTORE", {"ZUNIONSTORE", "new", "2", "z", "s"}},
+      {"ZPOPMAX", {"ZPOPMAX", "z", "900"}},
+      {"BITFIELD", Repeated({"BITFIELD", "g"}, {"GET", "i64", "0"}, 300)},
+      {"BITFIELD", Repeated({"BITFIELD", "g"}, {"INCRBY", "i64", "0", "1"}, 300)},
+      {"BITFIELD_RO", Repeated({"BITFIELD_RO", "g"}, {"GET", "u63", "8"}, 300)},
+      {"INCRBYFLOAT", {"INCRBYFLOAT", "free", "1e4931"}},
+      {"HINCRBYFLOAT", {"HINCRBYFLOAT", "h", "new", "1e4931"}},
+      {"MSET", Repeated({"MSET"}, {"key", "owner"}, 300)},
+      {"LSET", {"LSET", "l", "450", "x"}},
+      {"LINSERT", {"LINSERT", "l", "AFTER", "450" + std::string(40, 'm'), "x"}},
+      {"LTRIM", {"LTRIM", "l", "800", "850"}},
+      {"SSCAN", {"SSCAN", "s", "0", "COUNT", "1000"}},
+      {"ZRANGE", {"ZRANGE", "z", "0", "-1", "WITHSCORES"}},
+      {"ZREVRANGE", {"ZREVRANGE", "z", "0", "-1", "WITHSCORES"}},
+      {"ZRANGEBYSCORE", {"ZRANGEBYSCORE", "z", "-inf", "+inf", "WITHSCORES"}},
+      {"ZREVRANGEBYSCORE", {"ZREVRANGEBYSCORE", "z", "+inf", "-inf", "WITHSCORES"}},
+      {"ZPOPMIN", {"ZPOPMIN", "z", "900"}},
+  };
+  return requests;
+}
+
+// The same for the other commands.
+const Requests& WorstOtherRequests() {
+  static const Requests requests = {
       {"LOCK", {"LOCK", "k", "me", "EXPLAIN"}},
       {"MLOCK", {"MLOCK", "2", "k", "free", "me", "EXPLAIN"}},
       {"QUEUE", {"QUEUE", "k", "COUNT", "10000"}},
@@ -67,23 +110,6 @@ const std::multimap<std::string_view, Words>& WorstRequests() {
       {"MGET", Repeated({"MGET"}, {"g"}, 500)},
       {"DEL", Repeated({"DEL"}, {"h"}, 500)},
       {"SCAN", {"SCAN", "0", "COUNT", "100000"}},
-      {"HSET", {"HSET", "h", "f0", "new"}},
-      {"HMGET", Repeated({"HMGET", "h"}, {"f0"}, 500)},
-      {"HSCAN", {"HSCAN", "h", "0", "COUNT", "1000"}},
-      {"LRANGE", {"LRANGE", "l", "0", "-1"}},
-      {"LPOP", {"LPOP", "l", "900"}},
-      {"RPOP", {"RPOP", "l", "900"}},
-      {"LPOS", {"LPOS", "l", "same", "COUNT", "0"}},
-      {"LMOVE", {"LMOVE", "l", "l", "LEFT", "RIGHT"}},
-      {"RPOPLPUSH", {"RPOPLPUSH", "l", "l"}},
-      {"BLPOP", {"BLPOP", "l", "1"}},
-      {"SPOP", {"SPOP", "s", "900"}},
-      {"SSCAN", {"SSCAN", "s", "0", "COUNT", "1000"}},
-      {"ZRANGE", {"ZRANGE", "z", "0", "-1", "WITHSCORES"}},
-      {"ZREVRANGE", {"ZREVRANGE", "z", "0", "-1", "WITHSCORES"}},
-      {"ZRANGEBYSCORE", {"ZRANGEBYSCORE", "z", "-inf", "+inf", "WITHSCORES"}},
-      {"ZREVRANGEBYSCORE", {"ZREVRANGEBYSCORE", "z", "+inf", "-inf", "WITHSCORES"}},
-      {"ZPOPMIN", {"ZPOPMIN", "z", "900"}},
       {"SCRIPT|EXISTS", Repeated({"SCRIPT", "EXISTS"}, {std::string(40, 'a')}, 500)},
       {"SUBSCRIBE", Repeated({"SUBSCRIBE"}, {std::string(500, 'c')}, 100)},
       {"UNSUBSCRIBE", Repeated({"UNSUBSCRIBE"}, {std::string(500, 'c')}, 100)},
@@ -125,8 +151,10 @@ std::vector<Words> RequestsOf(const CommandSpec& spec) {
   if (bar != std::string_view::npos) fewest.emplace_back(spec.name.substr(bar + 1));
   AppendFewest(ParseSyntax(spec.syntax).value(), KeyOf(spec.group), fewest);
   std::vector<Words> requests = {fewest};
-  const auto [first, last] = WorstRequests().equal_range(spec.name);
-  for (auto worst = first; worst != last; ++worst) requests.push_back(worst->second);
+  for (const Requests* worst : {&WorstValueRequests(), &WorstOtherRequests()}) {
+    const auto [first, last] = worst->equal_range(spec.name);
+    for (auto each = first; each != last; ++each) requests.push_back(each->second);
+  }
   return requests;
 }
 
