@@ -58,6 +58,8 @@ std::string Headline(const LockView& lock, const ShowOptions& options, const Con
   if (!lock.holders.empty()) {
     text += lock.mode + ", held by " + std::to_string(lock.holders.size());
     if (lock.limit > 1) text += " of " + std::to_string(lock.limit);
+  } else if (lock.is_other_value()) {
+    text += "a " + screen.Printable(lock.type) + ", no lock of a library that fairlock knows";
   } else {
     text += lock.is_free() ? "free" : "held by nobody";
   }

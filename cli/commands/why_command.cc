@@ -76,6 +76,7 @@ Result<Findings> Investigate(const WhyOptions& options, Context& context) {
 std::string_view ReasonOf(const LockView& lock) {
   if (lock.override_limit == 0) return "drained";
   if (!lock.holders.empty()) return "held";
+  if (lock.is_other_value()) return "value";
   if (lock.reserved_count > 0) return "reserved";
   if (lock.cooling_ms > 0) return "cooling";
   return lock.waiter_count > 0 ? "line" : "";
@@ -112,6 +113,11 @@ std::string StateSentences(const LockView& lock, const Screen& screen) {
         "(`fairlockctl limit list` says who drained it and why).\n";
   }
   text += HoldersSentences(lock, screen);
+  if (lock.is_other_value()) {
+    text += "It is not free: it has a " + screen.Printable(lock.type) +
+            ", which is no lock of a library that fairlock knows. LOCK fails with WRONGTYPE until "
+            "it is deleted.\n";
+  }
   if (lock.reserved_count > 0) {
     text += "It is reserved for the first waiter, which is absent and may come back.\n";
   }

@@ -67,7 +67,8 @@ LockView ReadLock(const protocol::Reply& map) {
                 .hold_mean_ms = IntegerField(map, "hold_mean_ms"),
                 .wait_mean_ms = IntegerField(map, "wait_mean_ms"),
                 .override_limit = IntegerField(map, "override"),
-                .library = WordField(map, "library")};
+                .library = WordField(map, "library"),
+                .type = WordField(map, "type")};
   const protocol::Reply* const holders = FindField(map, "holders");
   if (holders == nullptr) return lock;
   for (const protocol::Reply& holder : holders->elements) {

@@ -55,8 +55,11 @@ struct LockView {
   std::optional<DurationMs> wait_mean_ms;
   std::optional<std::int64_t> override_limit;  // the limit that an operator has set
   std::string library;                         // empty: a lock of fairlock's own
+  std::string type;  // hash, list, zset or set; empty: the key has no small value
 
   bool is_free() const { return holders.empty() && reserved_count == 0 && cooling_ms == 0; }
+  // A value that is no lock of a known library: the key is not free either.
+  bool is_other_value() const { return holders.empty() && !type.empty(); }
 };
 
 struct LockRow {  // a row of LOCKS

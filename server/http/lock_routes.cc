@@ -165,14 +165,15 @@ Outcome ShowLock(const RouteCall& call) {
   // Does not call LOCKINFO, because that would write all holders, of which there may be thousands.
   command::ServerParts& server = call.commands.server();
   const engine::KeyName name = {.db = call.inputs.Database(), .bytes = key};
-  const auto of_library =
-      command::InspectLibraryLock({server, call.commands.user(), name, call.now}, kHoldersMax);
+  const command::AskedKey asked = {server, call.commands.user(), name, call.now};
+  const auto of_library = command::InspectLibraryLock(asked, kHoldersMax);
   const engine::LockInfo info =
       of_library ? of_library->info
                  : server.locks.engine().Inspect(name, kHoldersMax, server.locks.StepAt(call.now));
-  const std::string_view library = of_library ? of_library->lock.library : std::string_view();
+  const command::ShownValue value = {command::TypeOfValue(asked),
+                                     of_library ? of_library->lock.library : std::string_view()};
   const protocol::Reply written = ReplyOf([&](protocol::ReplyWriter& writer) {
-    command::WriteLockInfo(writer, server.unix_time, info, call.now, library);
+    command::WriteLockInfo(writer, server.unix_time, info, call.now, value);
   });
   boost::json::object object;
   json::AddText(object, "key", key);

@@ -141,7 +141,7 @@ constexpr auto kLockFields = std::to_array<Field>({
     {"key", kText, ""},
     {"db", kInteger, ""},
     {"limit", kInteger, ""},
-    {"mode", kText, "exclusive or shared", kMayBeNull},
+    {"mode", kText, "exclusive, shared, free, or value: a small value that is no known lock"},
     {"holders", kObjects, "The first 100, the oldest first", false, false, &kHolder},
     {"holder_count", kInteger, "How many there are"},
     {"waiters", kInteger, ""},
@@ -155,6 +155,8 @@ constexpr auto kLockFields = std::to_array<Field>({
     {"hold_mean_ms", kInteger, "Mean duration of the most recent holds", kMayBeNull},
     {"wait_mean_ms", kInteger, "Mean duration of the most recent waits", kMayBeNull},
     {"line", kObjects, "The first 100 places", false, false, &kPlace},
+    {"type", kText, "Of a key that has a small value: hash, list, zset or set", false,
+     kMayBeMissing},
     {"library", kText, "Of a lock that is a small value: the library", false, kMayBeMissing},
 });
 

@@ -65,17 +65,59 @@ bool ReadRedisSemaphore(const Value& value, engine::TimeMs now_unix_ms, LibraryL
   return true;
 }
 
+// The text after the string that begins at `begin`; empty: the string does not end.
+std::string_view BehindString(std::string_view json, std::size_t begin) {
+  for (std::size_t i = begin + 1; i < json.size(); ++i) {
+    if (json[i] == '\\') {
+      ++i;
+    } else if (json[i] == '"') {
+      return json.substr(i + 1);
+    }
+  }
+  return {};
+}
+
+// The number that a member of a JSON object is, as text; empty: there is none. Does not check
+// whether the rest is JSON.
+std::string_view NumberOfMember(std::string_view json, std::string_view name) {
+  if (!json.starts_with('{') || !json.ends_with('}')) return {};
+  int depth = 0;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+    if (c != '"') continue;
+    std::string_view rest = BehindString(json, i);
+    if (rest.empty()) return {};
+    const std::size_t end = json.size() - rest.size();
+    const bool is_wanted = depth == 1 && json.substr(i + 1, end - i - 2) == name;
+    i = end - 1;
+    constexpr std::string_view kBlanks = " \t\r\n";
+    rest.remove_prefix(std::min(rest.find_first_not_of(kBlanks), rest.size()));
+    if (!is_wanted || !rest.starts_with(':')) continue;
+    rest.remove_prefix(1);
+    rest.remove_prefix(std::min(rest.find_first_not_of(kBlanks), rest.size()));
+    return rest.substr(0, rest.find_first_of(" \t\r\n,}"));
+  }
+  return {};
+}
+
 constexpr std::string_view kLocked = ":LOCKED";
 
-// A hash of the jobs that hold a digest, with the times at which they locked it, in seconds.
+// A hash of the jobs that hold a digest. Up to version 8, each has the time at which it locked it,
+// in seconds; since version 9, a JSON object that has this time, and there are no lists.
 bool ReadUniqueJobs(const Value& value, engine::TimeMs /*now_unix_ms*/, LibraryLock& lock) {
   const std::string_view key = value.name().bytes;
   if (!key.ends_with(kLocked) || key.size() == kLocked.size()) return false;
+  bool is_object = false;
   for (const Hash::Field& field : std::get<Hash>(value.content).fields()) {
-    const auto since = ParseUnixSeconds(field.value);
+    const std::string_view time = NumberOfMember(field.value, "time");
+    is_object = is_object || !time.empty();
+    const auto since = ParseUnixSeconds(time.empty() ? field.value : time);
     if (!since) return false;
     lock.holders.push_back({.owner = field.name, .element = field.name, .since_unix_ms = since});
   }
+  if (is_object) return true;
   const std::string digest(key.substr(0, key.size() - kLocked.size()));
   // A job enters QUEUED at the left, leaves it at the right, and enters PRIMED at the left.
   for (const char* list : {":PRIMED", ":QUEUED"}) {
@@ -102,6 +144,13 @@ void PlanUniqueJobs(const Value& value, const LibraryLock& lock, std::string_vie
   constexpr engine::DurationMs kMarkMs = 5000;
   const std::string_view key = value.name().bytes;
   const std::string digest(key.substr(0, key.size() - kLocked.size()));
+  if (!lock.mark) {
+    if (!plan.is_whole) return;
+    // An older version may have left the other keys.
+    plan.keys = {digest, digest + ":QUEUED", digest + ":PRIMED", digest + ":INFO"};
+    plan.memberships = {{.key = "uniquejobs:digests", .member = digest}};
+    return;
+  }
   plan.keys = {digest, digest + ":INFO"};
   if (plan.is_whole) {
     plan.keys.push_back(digest + ":PRIMED");

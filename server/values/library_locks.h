@@ -48,7 +48,7 @@ struct LibraryLock {
 };
 
 // Returns the lock that the value is; nullopt if the value has none of the known shapes, or if all
-// its holds have ended. Its work is proportional to the number of elements.
+// its holds have ended. Its work is proportional to the bytes of the value.
 std::optional<LibraryLock> RecogniseLock(const Value& value, engine::TimeMs now_unix_ms);
 
 // The lock without a holder that has that key and may have a queue.

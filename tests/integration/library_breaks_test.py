@@ -53,6 +53,17 @@ class Breaking(LibraryLocks):
         self.assertEqual(self.keys(), {"d:LOCKED", "d:QUEUED", "uniquejobs:digests"})
         self.assertEqual(self.own.ask("HKEYS", "d:LOCKED"), [b"j2"])
 
+    def test_jobs_of_version_9_have_no_lists(self):
+        self.make_unique_jobs_9("d", "j1", "j2")
+        rest = {"uniquejobs:digests", "uniquejobs:metrics|261128|4:50"}
+        self.assertEqual(self.own.ask("BREAK", "d:LOCKED", "j1"), 1)
+        self.assertEqual(self.keys(), {"d:LOCKED", *rest})
+        self.own.ask("ZADD", "uniquejobs:digests", 1, "other")
+        self.own.ask("SET", "d:INFO", "of an older version")
+        self.assertEqual(self.own.ask("BREAK", "d:LOCKED"), 1)
+        self.assertEqual(self.keys(), rest)
+        self.assertEqual(self.own.ask("ZRANGE", "uniquejobs:digests", 0, -1), [b"other"])
+
     def test_another_value_is_not_deleted(self):
         self.own.ask("HSET", "hash", "a", 1)
         self.assertEqual(self.own.ask("BREAK", "hash"), 0)

@@ -1,5 +1,6 @@
 """Locks in the shapes of well-known libraries."""
 
+import json
 import time
 import unittest
 
@@ -81,6 +82,13 @@ class LibraryLocks(unittest.TestCase):
         for job in waiting:
             self.own.ask("LPUSH", f"{digest}:QUEUED", job)
         self.own.ask("ZADD", "uniquejobs:digests", time.time(), digest)
+
+    def make_unique_jobs_9(self, digest, *jobs):
+        for job in jobs:
+            metadata = {"worker": "W", "lock_args": [{"time": 1}], "time": time.time() - 60}
+            self.own.ask("HSET", f"{digest}:LOCKED", job, json.dumps(metadata))
+        self.own.ask("ZADD", "uniquejobs:digests", time.time(), digest)
+        self.own.ask("HINCRBY", "uniquejobs:metrics|261128|4:50", "total|locked", len(jobs))
 
     def rows(self, *options):
         """Returns the rows of all pages by key."""

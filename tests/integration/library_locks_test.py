@@ -195,10 +195,39 @@ class Listing(LibraryLocks):
 
     def test_holders_are_counted(self):
         self.make_symfony("report", *TOKENS)
-        self.own.ask("HSET", "hash", "a", 1)
         self.assertEqual([self.own.ask("LOCKED", *words) for words in
-                          (["report"], ["report", TOKENS[1]], ["report", "x"], ["hash"])],
-                         [2, 1, 0, 0])
+                          (["report"], ["report", TOKENS[1]], ["report", "x"])], [2, 1, 0])
+
+    def test_jobs_of_version_9_are_holders(self):
+        self.make_unique_jobs_9("d", "j1", "j2")
+        row = self.rows()["d:LOCKED"]
+        self.assertEqual((row[:2], row[6], row[8]), ([2, 0], b"j1", b"unique-jobs"))
+        self.assertTrue(60_000 <= row[3] < 90_000, row)
+        self.assertEqual(set(self.rows()), {"d:LOCKED"})
+        info = self.own.ask_map("LOCKINFO", "d:LOCKED")
+        self.assertEqual([as_map(holder)[b"owner"] for holder in info[b"holders"]], [b"j1", b"j2"])
+        self.assertEqual((info[b"type"], info[b"library"]), (b"hash", b"unique-jobs"))
+        self.assertEqual([self.own.ask("LOCKED", "d:LOCKED", job) for job in ("j2", "j3")], [1, 0])
+        self.assertEqual(self.own.ask("QUEUE", "d:LOCKED"), [])
+        self.assertIn("held by j1 with unique-jobs since",
+                      Fairlockctl(self.server).text("why", "d:LOCKED"))
+
+    def test_another_value_is_never_called_free(self):
+        """Whatever its type, and although it is no lock of a library that fairlock knows."""
+        for key, command, *words in (("hash", "HSET", "f", "v"), ("list", "RPUSH", "x"),
+                                     ("set", "SADD", "m"), ("zset", "ZADD", 1, "m")):
+            self.own.ask(command, key, *words)
+            self.assertRegex(str(self.own.ask("LOCKED", key)),
+                             f"^WRONGTYPE the key is not free: it has a {key}, ")
+            self.assertRegex(str(self.own.ask("WAIT", key, "TIMEOUT", "1s")), "^WRONGTYPE ")
+            info = self.own.ask_map("LOCKINFO", key)
+            self.assertEqual((info[b"mode"], info[b"holders"], info[b"type"]),
+                             (b"value", [], key.encode()))
+            ctl = Fairlockctl(self.server)
+            self.assertIn(f"it has a {key}, which is no lock", ctl.text("why", key))
+            self.assertIn(f"database 0: a {key}, no lock of a library", ctl.text("show", key))
+            lock = self.server.get(f"/api/v1/locks/0/{key}")[1]
+            self.assertEqual((lock["mode"], lock["type"]), ("value", key))
 
     def test_with_fairlockctl(self):
         self.make_fair_queue("fair", (THREADS[1], unix_ms() + LEASE_MS))

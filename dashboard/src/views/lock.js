@@ -76,6 +76,8 @@ function sentence(lock) {
     parts.push(`Nobody holds it; its cooldown ends in ${duration(lock.cooling_ms)}.`);
   } else if (lock.reserved > 0) {
     parts.push("Nobody holds it; it is reserved for a waiter that is away.");
+  } else if (lock.type) {
+    parts.push(`It has a ${lock.type}, which is no lock of a library that fairlock knows.`);
   } else parts.push("Nobody holds it.");
   if (waiters === 0) parts.push("Nobody is waiting.");
   else {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/command/environment/unix_time.h"
+#include "server/command/handlers/value_keys.h"
 #include "server/values/set.h"
 
 namespace fairlock::command {
@@ -51,6 +52,11 @@ std::optional<engine::DurationMs> LibraryLeaseLeft(const values::Value& value,
     left_ms = std::min(left_ms.value_or(own_ms), own_ms);
   }
   return left_ms ? std::optional(std::max<engine::DurationMs>(*left_ms, 0)) : std::nullopt;
+}
+
+std::string_view TypeOfValue(const AskedKey& asked) {
+  const values::Value* value = asked.server.values.Find(asked.key, asked.now);
+  return value == nullptr ? std::string_view() : NameOfType(value->type());
 }
 
 std::uint32_t LibraryLimit(const AskedKey& asked, const values::LibraryLock& lock) {

@@ -20,6 +20,9 @@ std::optional<engine::DurationMs> LibraryLeaseLeft(const values::Value& value,
 // How many holders the lock may have; 1 if nothing tells.
 std::uint32_t LibraryLimit(const AskedKey& asked, const values::LibraryLock& lock);
 
+// The type of the value that the key has, as TYPE names it; empty: it has none.
+std::string_view TypeOfValue(const AskedKey& asked);
+
 // In each of the functions below, nullopt means that the key is not that of a library's lock.
 
 struct LibraryLockInfo {

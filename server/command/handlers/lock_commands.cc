@@ -81,7 +81,7 @@ void Wait(Invocation& call) {
       arguments.FailUnknownOption("TIMEOUT", "it takes TIMEOUT 30s, or TIMEOUT FOREVER");
     }
   }
-  if (!arguments.Finish(call.reply)) return;
+  if (!arguments.Finish(call.reply) || RefusesValue(call, request.key)) return;
   const engine::WaitStatus status =
       call.server.locks.engine().Wait(request, call.client, call.server.locks.StepAt(call.now));
   switch (status) {

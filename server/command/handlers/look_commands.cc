@@ -35,6 +35,17 @@ AskedKey AskedBy(const Invocation& call, const engine::KeyName& key) {
   return {call.server, *call.client.rights.user(), key, call.now};
 }
 
+// Whether the key has a value that is no lock of a known library, and so is not free; if so, sends
+// the error.
+bool RefusesUnknownValue(Invocation& call, const engine::KeyName& key) {
+  const std::string_view type = TypeOfValue(AskedBy(call, key));
+  if (type.empty()) return false;
+  call.reply.Error(protocol::ErrorCode::kWrongType,
+                   "the key is not free: it has a " + std::string(type) +
+                       ", which is no lock of a library that fairlock knows");
+  return true;
+}
+
 void Locked(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   const engine::KeyName key = arguments.Key(call.key);
@@ -45,6 +56,7 @@ void Locked(Invocation& call) {
                                              has_owner ? std::optional(owner) : std::nullopt)) {
     return call.reply.Integer(static_cast<std::int64_t>(*count));
   }
+  if (RefusesUnknownValue(call, key)) return;
   engine::LockEngine& engine = call.server.locks.engine();
   if (has_owner) {
     call.reply.Integer(engine.IsHeldBy(key, owner, call.server.locks.StepAt(call.now)) ? 1 : 0);
@@ -60,11 +72,12 @@ void LockInfo(Invocation& call) {
   if (!arguments.Finish(call.reply) || RefusesCost(call)) return;
   if (const auto found = InspectLibraryLock(AskedBy(call, key), kHoldersShownMax)) {
     return WriteLockInfo(call.reply, call.server.unix_time, found->info, call.now,
-                         found->lock.library);
+                         {TypeOfValue(AskedBy(call, key)), found->lock.library});
   }
   const engine::LockInfo info =
       call.server.locks.engine().Inspect(key, kHoldersShownMax, call.server.locks.StepAt(call.now));
-  WriteLockInfo(call.reply, call.server.unix_time, info, call.now);
+  WriteLockInfo(call.reply, call.server.unix_time, info, call.now,
+                {TypeOfValue(AskedBy(call, key))});
 }
 
 void Queue(Invocation& call) {

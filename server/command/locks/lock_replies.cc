@@ -183,11 +183,12 @@ void WriteExplanation(protocol::ReplyWriter& reply, Locks& locks, const UnixTime
 }
 
 void WriteLockInfo(protocol::ReplyWriter& reply, const UnixTime& unix_time,
-                   const engine::LockInfo& info, engine::TimeMs now, std::string_view library) {
-  reply.MapHeader(library.empty() ? 13 : 14);
+                   const engine::LockInfo& info, engine::TimeMs now, const ShownValue& value) {
+  reply.MapHeader(13U + (value.type.empty() ? 0U : 1U) + (value.library.empty() ? 0U : 1U));
   IntegerField(reply, "limit", info.limit);
   reply.Bulk("mode");
-  reply.Bulk(info.holder_count == 0 ? "free" : ModeName({info.limit, info.is_shared}));
+  const std::string_view without_holder = value.type.empty() ? "free" : "value";
+  reply.Bulk(info.holder_count == 0 ? without_holder : ModeName({info.limit, info.is_shared}));
   reply.Bulk("holders");
   reply.ArrayHeader(info.holders.size());
   for (const engine::HolderInfo& holder : info.holders) {
@@ -206,9 +207,13 @@ void WriteLockInfo(protocol::ReplyWriter& reply, const UnixTime& unix_time,
   IntegerField(reply, "cooling_ms", info.cooling_ms);
   reply.Bulk("override");
   IntegerOrNull(reply, info.limit_override);
-  if (library.empty()) return;
+  if (!value.type.empty()) {
+    reply.Bulk("type");
+    reply.Bulk(value.type);
+  }
+  if (value.library.empty()) return;
   reply.Bulk("library");
-  reply.Bulk(library);
+  reply.Bulk(value.library);
 }
 
 }  // namespace fairlock::command

@@ -42,9 +42,13 @@ void IntegerField(protocol::ReplyWriter& reply, std::string_view name, std::int6
 // Each writes one map.
 void WriteHolder(protocol::ReplyWriter& reply, const UnixTime& unix_time,
                  const engine::HolderInfo& holder, engine::TimeMs now);
-// Writes the field `library` only if it is not empty.
+// What LOCKINFO shows if the key has a small value. Each field is written only if it is not empty.
+struct ShownValue {
+  std::string_view type = {};     // as TYPE names it
+  std::string_view library = {};  // of the lock that it is, or of a free lock with waiters
+};
 void WriteLockInfo(protocol::ReplyWriter& reply, const UnixTime& unix_time,
-                   const engine::LockInfo& info, engine::TimeMs now, std::string_view library = {});
+                   const engine::LockInfo& info, engine::TimeMs now, const ShownValue& value = {});
 void WritePlace(protocol::ReplyWriter& reply, const UnixTime& unix_time,
                 const engine::PlaceInfo& place, engine::TimeMs now);
 void WriteOverride(protocol::ReplyWriter& reply, const UnixTime& unix_time,

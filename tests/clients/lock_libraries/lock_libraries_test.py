@@ -54,6 +54,9 @@ class SameOutcome(unittest.TestCase):
     def test_unique_jobs(self):
         self.compare(sys.executable, FOLDER / "unique_jobs.py", lines_min=13)
 
+    def test_unique_jobs_9(self):
+        self.compare(sys.executable, FOLDER / "unique_jobs_9.py", lines_min=10)
+
     def test_redislock(self):
         self.compare(sys.executable, FOLDER / "redislock.py", lines_min=14)
 

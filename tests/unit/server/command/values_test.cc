@@ -43,6 +43,22 @@ TEST_F(ValueCommands, AKeyIsEitherALockOrAValue) {
   EXPECT_EQ(client_.Say("HSET h f v"), "1");
 }
 
+TEST_F(ValueCommands, AKeyWithAValueIsNeverCalledFree) {
+  client_.Say("HSET h f v");
+  client_.Say("ZADD z 1 m");
+  for (const auto& [key, type] : {std::pair{"h", "hash"}, {"z", "zset"}}) {
+    const std::string why = "-WRONGTYPE the key is not free: it has a " + std::string(type) +
+                            ", which is no lock of a library that fairlock knows";
+    EXPECT_EQ(client_.Say("LOCKED " + std::string(key)), why);
+    EXPECT_EQ(client_.Say("LOCKED " + std::string(key) + " m"), why);
+    EXPECT_EQ(client_.Say("WAIT " + std::string(key) + " TIMEOUT 1s"), kWrongType);
+    const std::string info = client_.Say("LOCKINFO " + std::string(key));
+    EXPECT_THAT(info, HasSubstr("\"mode\" \"value\""));
+    EXPECT_THAT(info, HasSubstr("\"type\" \"" + std::string(type) + "\""));
+  }
+  EXPECT_THAT(client_.Say("LOCKINFO free"), testing::Not(HasSubstr("\"type\"")));
+}
+
 TEST_F(ValueCommands, AStoredResultReplacesWhatDelCouldEnd) {
   client_.Say("ZADD one 1 m 2 n");
   client_.Say("SET k v PX 5000");

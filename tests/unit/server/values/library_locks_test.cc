@@ -293,7 +293,39 @@ TEST_F(LibraryLocks, UniqueJobsHasAHashOfJobs) {
   EXPECT_TRUE(plan.push);
 }
 
+TEST_F(LibraryLocks, UniqueJobs9HasAHashOfObjectsAndNoLists) {
+  const auto lock =
+      Read("uniquejobs:d:LOCKED",
+           HashOf({{"j1", R"({"worker":"W","lock_args":[{"time":5},"a \" } , \"time\": 7"],)"
+                          R"("type":"time","time" : 1699999999.25,"at":null})"},
+                   {"j2", R"({"time":1700000000})"}}));
+  ASSERT_TRUE(lock);
+  EXPECT_EQ(lock->library, "unique-jobs");
+  EXPECT_THAT(OwnersOf(*lock), ElementsAre("j1", "j2"));
+  EXPECT_EQ(lock->holders[0].since_unix_ms, kUnixMs - 750);
+  EXPECT_EQ(lock->holders[1].since_unix_ms, kUnixMs);
+  EXPECT_THAT(lock->queues, IsEmpty());
+  LibraryBreak plan = Plan(*lock);
+  EXPECT_THAT(plan.keys, ElementsAre("uniquejobs:d", "uniquejobs:d:QUEUED", "uniquejobs:d:PRIMED",
+                                     "uniquejobs:d:INFO"));
+  ASSERT_EQ(plan.memberships.size(), 1U);
+  EXPECT_EQ(plan.memberships[0].key, "uniquejobs:digests");
+  EXPECT_EQ(plan.memberships[0].member, "uniquejobs:d");
+  EXPECT_FALSE(plan.push);
+
+  plan = Plan(*lock, "j2");
+  EXPECT_THAT(plan.keys, IsEmpty());
+  EXPECT_THAT(plan.memberships, IsEmpty());
+  EXPECT_FALSE(plan.push);
+}
+
 TEST_F(LibraryLocks, OtherHashesAreNotOfUniqueJobs) {
+  for (const char* text : {R"({"time":"1700000000"})", R"({"time":5})", R"({"at":1700000000})",
+                           "{}", R"({"a":{"time":1700000000}})", R"({"time":1700000000)",
+                           R"({"time)", R"({"time":})", R"(["time",1700000000])", R"({"x\)"}) {
+    EXPECT_FALSE(IsLock("d:LOCKED", HashOf({{"j1", text}}))) << text;
+  }
+  EXPECT_FALSE(IsLock("uniquejobs:metrics|261128|4:50", HashOf({{"total|locked", "3"}})));
   const Hash hash = HashOf({{"j1", "1700000000"}});
   EXPECT_FALSE(IsLock(":LOCKED", hash));
   EXPECT_FALSE(IsLock("d:QUEUED", hash));
