@@ -65,7 +65,8 @@ bool IsValueSizeOrRefuse(Invocation& call, std::size_t bytes) {
   if (bytes > 0 && bytes <= engine::kOwnerBytesMax) return true;
   call.reply.Error(ErrorCode::kErr,
                    "value must have 1 to 8192 bytes, got " + std::to_string(bytes) +
-                       ": it is the owner of a lock, and fairlock keeps locks, not data");
+                       ": it is the owner of a lock, and fairlock keeps locks, not data; a cache "
+                       "belongs elsewhere");
   return false;
 }
 

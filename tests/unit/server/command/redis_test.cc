@@ -88,6 +88,7 @@ TEST_F(RedisCommands, RefuseOptionsThatExcludeOneAnother) {
 TEST_F(RedisCommands, RefuseKeysAndValuesThatAreNone) {
   EXPECT_THAT(client_.Say({"SET", "k", ""}),
               StartsWith("-ERR value must have 1 to 8192 bytes, got 0"));
+  EXPECT_THAT(client_.Say({"SET", "k", ""}), HasSubstr("a cache belongs elsewhere"));
   const std::string long_value(8193, 'v');
   EXPECT_THAT(client_.Say({"SET", "k", long_value}), HasSubstr("fairlock keeps locks, not data"));
   EXPECT_THAT(client_.Say({"MSETNX", "k", "v", "l", long_value}), HasSubstr("got 8193"));
