@@ -63,6 +63,7 @@ struct Hold {
   HoldId id = {};
   Claim claim = {};
   std::optional<DurationMs> remaining_ms = {};  // of the lease; absent: the lease starts over
+  bool is_leaving = false;  // BREAK with GRACE: at the end of the lease, it ends by force
 
   friend bool operator==(const Hold&, const Hold&) = default;
 };

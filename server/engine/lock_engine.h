@@ -50,8 +50,11 @@ class LockEngine final {
   TransferResult Transfer(const TransferRequest& request, Step step) {
     return rules_.transfers.Transfer(request, step);
   }
-  // Ends the hold of `owner`, or, if no owner is given, all holds, reservations and cooldowns.
-  BreakResult Break(const KeyName& key, std::optional<std::string_view> owner, Step step) {
+  // Ends the hold of `owner`, or, if no owner is given, all holds, reservations and cooldowns. With
+  // a grace, gives notice to the holds, which end by force when it is over; the rest stays.
+  BreakResult Break(const KeyName& key, std::optional<std::string_view> owner, Step step,
+                    DurationMs grace_ms = 0) {
+    if (grace_ms > 0) return rules_.departures.GiveNotice(key, owner, grace_ms, step);
     return rules_.releases.Break(key, owner, step);
   }
   // The reason for the last kDeadlock, and how many places and holds all searches have examined.
@@ -77,15 +80,15 @@ class LockEngine final {
   TimeMs NextDeadline() const { return rules_.expiry.NextDeadline(); }
   // Undoes a grant whose token did not reach its owner, because the connection closed before the
   // whole reply was sent. The place returns as if its connection had closed, or the next waiter is
-  // granted. All holds of an MLOCK end, and its place returns if none of them had ended before.
-  // False: the hold has ended, or was renewed meanwhile, and nothing changes. `key_hash` and
-  // `token` are those of the LockResult or Resolution.
+  // granted. All holds of an MLOCK end, and its place returns if none of them had ended or leaves.
+  // False: the hold has ended, or was renewed meanwhile. `key_hash` and `token` are those of the
+  // LockResult or Resolution.
   bool UndoGrant(std::uint64_t key_hash, Token token, Step step) {
     return rules_.sessions.UndoGrant(key_hash, token, step);
   }
   // Call this when a connection has closed, after undoing undelivered grants. Its places stay for
-  // KEEP or for the reconnect grace, its sessions end or run through their grace, and its watchers
-  // end. At most 1,000 sessions end between two calls of Advance, which ends the others.
+  // KEEP or the reconnect grace, its sessions end or run through their grace, its watchers end. At
+  // most 1,000 sessions end between two calls of Advance, which ends the others.
   void Detach(Attachment& attachment, Step step) { rules_.sessions.Detach(attachment, step); }
   // Ends every wait of the attachment as if it had timed out, unless its turn has already come.
   void EndWaits(Attachment& attachment, Step step) { rules_.sessions.EndWaits(attachment, step); }
@@ -113,7 +116,6 @@ class LockEngine final {
   bool DropLimit(std::uint8_t db, std::string_view pattern, TimeMs now) {
     return rules_.limits.Drop(db, pattern, now);
   }
-  // The overrides in force.
   const LimitOverrides& Limits(TimeMs now) { return rules_.limits.Overrides(now); }
   // Drains all keys until then: no new owner is admitted.
   void DelayGrantsUntil(TimeMs end) { rules_.limits.DelayGrantsUntil(end); }
@@ -180,8 +182,7 @@ class LockEngine final {
                          TimeMs now, RowSink& sink) const {
     return rules_.snapshots.ScanRows(cursor, count, extent, now, sink);
   }
-  // The same, but only for leases of at least `lease_ms_min` of which another tenth has passed
-  // since `then`.
+  // The same for leases of at least `lease_ms_min` of which another tenth has passed since `then`.
   std::uint64_t ScanLongLeases(std::uint64_t cursor, std::size_t count, DurationMs lease_ms_min,
                                TimeMs then, TimeMs now, RowSink& sink) {
     return rules_.snapshots.ScanLongLeases(cursor, count, lease_ms_min, then, now, sink);
@@ -208,7 +209,6 @@ class LockEngine final {
   void ExtendUnsentLease(const ChangeLog::Name& name, DurationMs delay_ms) {
     rules_.renewals.ExtendUnsentLease(name, delay_ms);
   }
-  // The token of the next grant.
   Token next_token() const { return state_.next_token; }
   // May be changed at any time, except first_token, hash_seed, locks_max and keep_rules.
   EngineOptions& options() { return state_.options; }
@@ -222,8 +222,8 @@ class LockEngine final {
   DurationMs KeepOfValues(std::string_view key) const {
     return rules_.value_places.KeepOfValues(key);
   }
-  // While memory is short, nothing is granted or queued that would need memory. While disk space is
-  // short, no new holds or places are accepted.
+  // While memory is short, nothing that would need memory is granted or queued; while disk space
+  // is, no new holds or places are accepted.
   void set_short_of_memory(bool is_short) { rules_.bounds.set_short_of_memory(is_short); }
   void set_short_of_space(bool is_short) { rules_.bounds.set_short_of_space(is_short); }
   // Set the sinks for all events and for the notices of NOTIFY; null: they are dropped.
@@ -232,8 +232,8 @@ class LockEngine final {
   // Freezes the state for good: no deadline ends anything, connections and channels that close
   // change nothing, and nothing is emitted. REQUIRES: no request follows.
   void Freeze() { state_.is_frozen = true; }
-  // Hints for requests that follow soon: Prefetch loads the table entry of the key into the cache
-  // and returns the hash of the key; PrefetchLock, a moment later, loads the lock itself.
+  // Hints for requests that follow soon: Prefetch loads the table entry of the key, and returns the
+  // hash of the key; PrefetchLock, a moment later, loads the lock itself.
   std::uint64_t Prefetch(const KeyName& key) const {
     const std::uint64_t hash = state_.table.HashOf(key);
     state_.table.PrefetchBucket(hash);

@@ -44,6 +44,7 @@ constexpr auto kAllKinds = std::to_array<engine::EventKind>({
     engine::EventKind::kLapsed,
     engine::EventKind::kVacated,
     engine::EventKind::kRefused,
+    engine::EventKind::kLeaving,
 });
 
 boost::json::value NullIfZero(std::uint64_t number) {
@@ -77,6 +78,7 @@ boost::json::object EventOf(const record::PastEvent& event, const command::Serve
   AddTextOrNull(object, "by", event.by);
   AddTextOrNull(object, "comment", event.comment);
   object["db"] = event.key.db;
+  object["grace_ms"] = event.grace_ms;
   return object;
 }
 

@@ -112,6 +112,7 @@ constexpr auto kHolderFields = std::to_array<Field>({
     {"name", kText, "Of the client", kMayBeNull},
     {"user", kText, "", kMayBeNull},
     {"connected", kInteger, "1: that connection is still open", kMayBeNull},
+    {"leaving", kInteger, "1: BREAK with GRACE ends it by force when ttl_ms are over"},
 });
 constexpr Schema kHolder = {"Holder", kHolderFields};
 constexpr auto kPlaceFields = std::to_array<Field>({
@@ -176,6 +177,7 @@ constexpr auto kEventFields = std::to_array<Field>({
     {"held_ms", kInteger, "", kMayBeNull},
     {"by", kText, "Who did it, for events forced by an operator", kMayBeNull},
     {"comment", kText, "Why", kMayBeNull},
+    {"grace_ms", kInteger, "For leaving: how long the hold may still last"},
 });
 constexpr Schema kEvent = {"Event", kEventFields};
 constexpr auto kHistoryFields = std::to_array<Field>({
@@ -305,7 +307,8 @@ constexpr auto kBrokenMatchingFields = std::to_array<Field>({
     {"broken", kInteger, "Holds that ended, or would end"},
     {"keys", kObjects, "The first 100", false, false, &kKeySchema},
 });
-constexpr auto kBrokenFields = std::to_array<Field>({{"broken", kInteger, "How many holds ended"}});
+constexpr auto kBrokenFields = std::to_array<Field>(
+    {{"broken", kInteger, "How many holds ended, or with grace: how many leave"}});
 constexpr auto kCancelledFields =
     std::to_array<Field>({{"cancelled", kInteger, "1: it had a place"}});
 constexpr auto kLimitSetFields = std::to_array<Field>({{"limit", kText, "OK"}});

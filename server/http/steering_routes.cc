@@ -148,6 +148,9 @@ constexpr auto kBreakParameters = std::to_array<Parameter>({
     kKey,
     {"owner", ValueType::kText, false, "",
      "Only this owner's hold; otherwise all holds, and any cooldown"},
+    {"grace", ValueType::kText, false, "GRACE",
+     "How long the holders may take to release it, such as 10s; if not given, the holds end at "
+     "once"},
     kReason,
 });
 

@@ -38,7 +38,7 @@ bool IsOfMlock(std::string_view key, const rows::Claim& claim) {
 
 bool IsWithinBounds(const rows::Hold& row) {
   return IsHoldId(row.id) && IsOfMlock(row.id.key, row.claim) && IsClaim(row.claim) &&
-         IsDuration(row.remaining_ms.value_or(0));
+         IsDuration(row.remaining_ms.value_or(0)) && (!row.is_leaving || row.claim.lease_ms > 0);
 }
 
 bool IsWithinBounds(const rows::Place& row) {

@@ -28,13 +28,16 @@ void CopyAll(std::string_view from, char* to) { std::copy(from.begin(), from.end
   Copy(second, Copy(first, to));
 }
 
-// Each chain end takes 8 bytes, and so does each slot for repeatable events. There are as many
-// chains as slots, so together they take 16 bytes for every 1,024 bytes of memory.
+// Each chain end takes 8 bytes, and so does each slot for repeatable events and for notices. There
+// are as many slots for repeatable events as chains, and a quarter as many for notices, so together
+// they take 18 bytes for every 1,024 bytes of memory.
 std::size_t ChainCount(std::size_t bytes) { return std::bit_floor(bytes / 1024); }
+std::size_t NoticeCount(std::size_t bytes) { return ChainCount(bytes) / 4; }
 
 // Marks and other bookkeeping take less than 1 %.
 std::size_t RingBytes(std::size_t bytes) {
-  return bytes - bytes / 100 - 2 * ChainCount(bytes) * sizeof(RecordRing::Position);
+  return bytes - bytes / 100 -
+         (2 * ChainCount(bytes) + NoticeCount(bytes)) * sizeof(RecordRing::Position);
 }
 
 // Comparing this many bytes (bytes of the glob times bytes of the key) costs as much as examining
@@ -92,14 +95,16 @@ struct History::Record {
 History::History(std::size_t bytes)
     : bytes_(bytes),
       ring_(RingBytes(bytes), ChainCount(bytes)),
-      repeatables_(ChainCount(bytes), RecordRing::kNone) {
+      repeatables_(ChainCount(bytes), RecordRing::kNone),
+      notices_(NoticeCount(bytes), RecordRing::kNone) {
   static_assert(sizeof(Record) == 32);
   static_assert(sizeof(Record) + engine::kKeyBytesMax + 2 * engine::kOwnerBytesMax +
                     kCommentBytesMax <
                 RecordRing::kRecordBytesMax);
   static_assert(kRepeatMs < static_cast<engine::DurationMs>(Mask(20)));
   assert(bytes >= kBytesMin);
-  assert(ring_.memory_bytes() + repeatables_.size() * sizeof(Position) <= bytes);
+  assert(ring_.memory_bytes() + (repeatables_.size() + notices_.size()) * sizeof(Position) <=
+         bytes);
 }
 
 // Recording events --------------------------------------------------------------------------------
@@ -143,11 +148,54 @@ void History::TakeSpecial(const Event& event) {
     if (ring_.Has(latest) && CountRepeat(event, latest)) return;
     Write(event, event.other, {});
     latest = ring_.newest();
+  } else if (event.kind == EventKind::kLeaving) {
+    TakeLeaving(event);
   } else if (is_by_force_) {
     Write(event, by_, comment_);
+  } else if (const Record* notice = FindNotice(event, event.token)) {
+    WriteAs(event, *notice);
   } else if (event.kind != EventKind::kVacated) {
     Write(event, {}, {});
   }
+}
+
+// The record stores the grace where those of other events store how long the lock was held.
+void History::TakeLeaving(const Event& event) {
+  Event told = event;
+  told.held_ms = event.grace_ms;
+  told.other = {};
+  told.other_token = 0;
+  const Record* notice = is_by_force_ ? nullptr : FindNotice(event, event.other_token);
+  if (is_by_force_) {
+    Write(told, by_, comment_);
+  } else if (notice != nullptr) {
+    WriteAs(told, *notice);
+  } else {
+    Write(told, {}, {});
+  }
+  NoticeOf(event.key_hash, event.token) = ring_.newest();
+}
+
+// Writing may overwrite the other record, so its words are copied first.
+void History::WriteAs(const Event& event, const Record& notice) {
+  const std::string by(notice.other());
+  const std::string comment(notice.comment());
+  Write(event, by, comment);
+}
+
+RecordRing::Position& History::NoticeOf(std::uint64_t key_hash, engine::Token token) {
+  const std::uint64_t hash = (key_hash ^ token) * 0x9e3779b97f4a7c15ULL;
+  return notices_[(hash >> 40) & (notices_.size() - 1)];
+}
+
+const History::Record* History::FindNotice(const Event& event, engine::Token token) {
+  if (event.token == 0 || token == 0) return nullptr;
+  const Position position = NoticeOf(event.key_hash, token);
+  if (!ring_.Has(position)) return nullptr;
+  const Record& record = At(position);
+  const bool is_of_hold = record.kind() == EventKind::kLeaving && record.db() == event.key.db &&
+                          (record.token & Mask(53)) == token && record.key() == event.key.bytes;
+  return is_of_hold ? &record : nullptr;
 }
 
 std::size_t History::RepeatSlotOf(const Event& event) const {
@@ -198,8 +246,12 @@ PastEvent History::Read(const Record& record) {
   event.at = record.at();
   event.last_at = event.at + record.repeated_ms();
   event.count = record.count();
-  (kEventsOfPlaces.Has(event.kind) ? event.waited_ms : event.held_ms) =
-      static_cast<engine::DurationMs>(record.spans & Mask(44));
+  const auto span_ms = static_cast<engine::DurationMs>(record.spans & Mask(44));
+  if (event.kind == EventKind::kLeaving) {
+    event.grace_ms = span_ms;
+  } else {
+    (kEventsOfPlaces.Has(event.kind) ? event.waited_ms : event.held_ms) = span_ms;
+  }
   return event;
 }
 

@@ -31,8 +31,9 @@ struct PastEvent {
   std::uint32_t count = 1;
   engine::DurationMs waited_ms = 0;
   engine::DurationMs held_ms = 0;
-  std::string_view by;       // for a forced action: the client that caused it
-  std::string_view comment;  // and the reason given
+  engine::DurationMs grace_ms = 0;  // kLeaving: how long the hold may still last
+  std::string_view by;              // for a forced action: the client that caused it
+  std::string_view comment;         // and the reason given
 };
 
 // The default maximum number of events that one search examines, which takes at most one or two
@@ -76,12 +77,15 @@ inline constexpr EventKinds kRepeatableEvents = {
     engine::EventKind::kRefused};
 // Events that BREAK causes. kVacated is recorded only if BREAK has caused it.
 inline constexpr EventKinds kForcedEvents = {
-    engine::EventKind::kBroken, engine::EventKind::kCancelled, engine::EventKind::kVacated};
+    engine::EventKind::kBroken, engine::EventKind::kCancelled, engine::EventKind::kVacated,
+    engine::EventKind::kLeaving};
 
 // Stores events in one flat buffer; each takes 40 bytes plus the length of its names. Recording an
 // event does not allocate. A denial, renewal or repeated LOCK that equals another one within
 // kRepeatMs (same key, owner, reason, and same hold by its token) only increments the count of that
-// event. For use by the loop thread only.
+// event. A hold that ends because the GRACE of a BREAK is over is recorded with the client and the
+// reason of that BREAK; in rare cases, if very many holds leave at once, without them. For use by
+// the loop thread only.
 class History {
  public:
   static constexpr std::size_t kBytesMin = 256 * 1024;
@@ -135,6 +139,12 @@ class History {
   // If the event at that position is the same, counts this one there and returns true.
   bool CountRepeat(const engine::Event& event, Position position);
   std::size_t RepeatSlotOf(const engine::Event& event) const;
+  void TakeLeaving(const engine::Event& event);
+  // Records the event with the client and the reason of that one.
+  void WriteAs(const engine::Event& event, const Record& notice);
+  Position& NoticeOf(std::uint64_t key_hash, engine::Token token);
+  // The kLeaving event of that hold; null: unknown.
+  const Record* FindNotice(const engine::Event& event, engine::Token token);
   const Record& At(Position position) const;
   // Where a backward search is. If `is_in_chain` is set, the search follows the chain of the key.
   struct Place {
@@ -154,6 +164,7 @@ class History {
   const std::size_t bytes_;
   RecordRing ring_;                    // its chains are selected by the hash of the key
   std::vector<Position> repeatables_;  // the newest repeatable event of each slot
+  std::vector<Position> notices_;      // the newest kLeaving event of each slot
   bool is_by_force_ = false;
   std::string by_;
   std::string comment_;

@@ -26,12 +26,15 @@ enum ClaimFlag : std::uint64_t {
   kLabel = 1U << 9,
   kNotify = 1U << 10,
   kMlock = 1U << 11,
-  kKeep = 1U << 12,  // only of places
-  kWait = 1U << 13,  // only of places
+  kKeep = 1U << 12,     // only of places
+  kWait = 1U << 13,     // only of places
+  kLeaving = 1U << 14,  // only of holds
 };
-constexpr std::uint64_t kClaimFlags = (1U << 14) - 1;
+constexpr std::uint64_t kClaimFlags = (1U << 15) - 1;
 constexpr std::uint64_t kHoldFlags = kClaimFlags & ~std::uint64_t{kKeep | kWait};
-constexpr std::uint64_t kPlaceFlags = kClaimFlags & ~std::uint64_t{kRemaining};
+constexpr std::uint64_t kPlaceFlags = kClaimFlags & ~std::uint64_t{kRemaining | kLeaving};
+// These have no part.
+constexpr std::uint64_t kBooleanFlags = kShared | kRedisWay | kLimitGiven | kLeaving;
 
 // Calls `part` for each optional part of a rows::Hold or rows::Place, in the order of the bits,
 // which is also the order of the parts in the encoding. The arguments are the flag, the value, and
@@ -67,6 +70,7 @@ std::uint64_t FlagsOf(const Row& row) {
   std::uint64_t flags = Flag(row.claim.mode.is_shared, kShared) |
                         Flag(row.claim.is_redis_way, kRedisWay) |
                         Flag(row.claim.mode.is_limit_given, kLimitGiven);
+  if constexpr (requires { row.is_leaving; }) flags |= Flag(row.is_leaving, kLeaving);
   ForEachPart(row, [&]<typename Value>(ClaimFlag flag, const Value& value, Value absent = {}) {
     flags |= Flag(value != absent, flag);
   });
@@ -103,7 +107,7 @@ char* WriteClaim(char* to, const Row& row) {
   const std::uint64_t flags = FlagsOf(row);
   to = WriteString(WriteVarint(to, flags), row.claim.owner);
   // Nearly every hold has a lease and nothing else.
-  if ((flags & ~std::uint64_t{kShared | kRedisWay | kLimitGiven}) == kLease) {
+  if ((flags & ~kBooleanFlags) == kLease) {
     return WritePart(to, row.claim.lease_ms);
   }
   ForEachPart(row, [&]<typename Value>(ClaimFlag flag, const Value& value, Value = {}) {
@@ -147,6 +151,7 @@ void ReadClaim(ByteReader& bytes, std::uint64_t known_flags, Row& row) {
   row.claim.mode.is_shared = (flags & kShared) != 0;
   row.claim.is_redis_way = (flags & kRedisWay) != 0;
   row.claim.mode.is_limit_given = (flags & kLimitGiven) != 0;
+  if constexpr (requires { row.is_leaving; }) row.is_leaving = (flags & kLeaving) != 0;
   row.claim.owner = bytes.String();
   if (row.claim.owner.empty()) bytes.Fail();
   ForEachPart(row, [&]<typename Value>(ClaimFlag flag, Value& value, Value absent = {}) {

@@ -74,6 +74,27 @@ class KeptLocks(unittest.TestCase):
         self.assertGreater(client.ask("PTTL", "leased"), 50_000)
         self.assertEqual(client.ask("DEL", "endless", "leased", "repeated", "native"), 2)
 
+    def test_a_notice_to_leave_comes_back(self):
+        for is_clean in (False, True):
+            with self.subTest(is_clean=is_clean):
+                server = self.start("--durability", "sync")
+                client = self.client(server)
+                client.ask("LOCK", "plain", "a", "PX", 600_000)
+                client.ask("LOCK", "shared", "a", "PX", 600_000, "SHARED")
+                client.ask("SET", "value", "a")
+                for key in ("plain", "shared", "value"):
+                    self.assertEqual(client.ask("BREAK", key, "GRACE", "60s"), 1)
+                if is_clean:
+                    server.stop_and_start_again()
+                else:
+                    server.kill_and_start_again()
+                client = self.client(server)
+                for key in ("plain", "shared", "value"):
+                    holder = self.holder(client, key)
+                    self.assertEqual(holder[b"leaving"], 1, key)
+                    self.assertLessEqual(holder[b"ttl_ms"], 60_000)
+                    self.assertEqual(client.ask("RENEW", key, "a", "PX", 600_000), 0)
+
     def test_without_durability_only_tokens_are_kept(self):
         server = self.start("--durability", "async")
         token = self.client(server).ask("LOCK", "key", "owner")

@@ -98,6 +98,7 @@ struct Call {
   bool replaces_newest = false;
   bool only_new = false;
   bool only_lengthens = false;  // GT of RENEW and MRENEW
+  DurationMs grace_ms = 0;      // GRACE of BREAK; 0: not given
   int meta = kAbsent;
   int label = kAbsent;
   int channel = kAbsent;      // for NOTIFY; kSubscribe, kUnsubscribe

@@ -55,6 +55,7 @@ bool Comparison::IsSame(const engine::HolderInfo& info, const ModelHold& hold, T
          info.since == hold.since && info.held_ms == now - hold.since &&
          IsTimeLeft(info.ttl_ms, hold.end(), now) && info.lease_ms == hold.lease_ms &&
          info.mode == hold.mode && info.has_session == hold.session_grace_ms.has_value() &&
+         info.is_leaving == hold.is_leaving &&
          info.is_session_open == (hold.session_connection != kAbsent) &&
          info.key_count == hold.keys.size() && IsSameClient(*info.client, hold.client);
 }

@@ -208,13 +208,17 @@ void EngineDriver::Note(const engine::Event& event) {
                      .other_token = event.other_token,
                      .waited_ms = event.waited_ms,
                      .held_ms = event.held_ms,
+                     .grace_ms = event.grace_ms,
                      .at = event.at,
                      .is_in_time = !is_grant || engine_.counts().granted == grants_told_});
 }
 
 void EngineDriver::Take(const engine::Event& event) {
   Note(event);
-  if (event.kind == engine::EventKind::kExpired) {
+  // What is broken without a command has had notice.
+  const bool is_by_time =
+      event.kind == engine::EventKind::kExpired || event.kind == engine::EventKind::kBroken;
+  if (is_by_time) {
     expiries_.push_back({NumberOfKey(event.key), event.token});
   } else if (event.kind == engine::EventKind::kLapsed) {
     lapses_.push_back({NumberOfKey(event.key), NumberOfOwner(event.owner)});
@@ -423,7 +427,7 @@ void EngineDriver::ApplyToHolder(const Call& call, TimeMs now, Outcome& outcome)
   if (call.operation == Operation::kBreak) {
     std::optional<std::string_view> owner;
     if (call.owner != kAbsent) owner = OwnerOf(call.owner);
-    const engine::BreakResult ended = engine_.Break(key, owner, {now, effects_});
+    const engine::BreakResult ended = engine_.Break(key, owner, {now, effects_}, call.grace_ms);
     outcome.number = static_cast<std::int64_t>(ended.holds);
     outcome.extra = static_cast<std::int64_t>(ended.slots_without_hold);
     return;

@@ -31,13 +31,14 @@ void EngineDriver::ApplyRedis(const Call& call, TimeMs now, Outcome& outcome) {
       outcome.number = redis_.Release(KeyOf(call), from, {now, effects_});
       break;
     case Operation::kExpire:
-      outcome.number = redis_.Expire({.key = KeyOf(call),
-                                      .lease_ms = call.lease_ms,
-                                      .only_endless = call.condition == ExpiryCondition::kNx,
-                                      .only_ending = call.condition == ExpiryCondition::kXx,
-                                      .only_later = call.condition == ExpiryCondition::kGt,
-                                      .only_earlier = call.condition == ExpiryCondition::kLt},
-                                     from, {now, effects_});
+      outcome.number = static_cast<std::int64_t>(
+          redis_.Expire({.key = KeyOf(call),
+                         .lease_ms = call.lease_ms,
+                         .only_endless = call.condition == ExpiryCondition::kNx,
+                         .only_ending = call.condition == ExpiryCondition::kXx,
+                         .only_later = call.condition == ExpiryCondition::kGt,
+                         .only_earlier = call.condition == ExpiryCondition::kLt},
+                        from, {now, effects_}));
       break;
     case Operation::kFlush:
       Flush(call, now);

@@ -240,11 +240,13 @@ std::optional<std::string> Ledger::ObserveUndo(Token token, const Outcome& outco
   EndOverrides(now);
   Keys keys;
   std::optional<Hold> grant;
+  bool has_notice = false;
   for (int key = 0; key < static_cast<int>(keys_.size()); ++key) {
     const auto hold =
         std::ranges::find_if(At(key).holds, [&](const Hold& one) { return one.token == token; });
     if (hold == At(key).holds.end()) continue;
     keys.push_back(key);
+    has_notice = has_notice || hold->has_notice;
     // If a LOCK of one key was repeated, only the hold may have changed; the place is still that of
     // the first LOCK.
     if (!grant || hold->keys.front() == key) grant = *hold;
@@ -254,8 +256,8 @@ std::optional<std::string> Ledger::ObserveUndo(Token token, const Outcome& outco
           "a grant that nobody read or renewed is undone, and no other");
   Require(is_undone || outcome.answers.empty(), "a grant that stands has no effect");
   if (!is_undone || !grant) return End(now);
-  // The place returns to the queue unless a part of it is gone.
-  const bool returns = grant->arrival != 0 && keys.size() == grant->keys.size();
+  // The place returns to the queue unless a part of it is gone or has notice.
+  const bool returns = grant->arrival != 0 && keys.size() == grant->keys.size() && !has_notice;
   Place place{.owner = grant->owner,
               .keys = grant->keys,
               .is_mlock = grant->is_mlock,
@@ -313,7 +315,7 @@ bool Ledger::IsLeaving(const Hold& hold, bool is_part) const {
     case Operation::kTransfer:
       return GivesToken() && hold.owner == call_->owner;
     case Operation::kBreak:
-      return call_->owner == kAbsent || hold.owner == call_->owner;
+      return call_->grace_ms == 0 && (call_->owner == kAbsent || hold.owner == call_->owner);
     case Operation::kSet:
       if (IsEndingRenewal()) return hold.token == outcome_->token;
       return IsTakeover() && hold.token != outcome_->token;

@@ -43,6 +43,8 @@ namespace fairlock::simulation {
 //    has a place in the queue, dated from the first denial; no other SET NX has one.
 // 14. NOTIFY announces once how the wait has ended, and once that the hold is lost, and nothing
 //    else. Its waiters are absent while nobody listens.
+// 15. A hold that has notice by BREAK with GRACE ends in time, by force, and nothing postpones
+// that.
 class Ledger : public LedgerState {
  public:
   explicit Ledger(const Setting& setting);
@@ -110,7 +112,10 @@ class Ledger : public LedgerState {
   void JudgeWait(Key& key, TimeMs now);
   void JudgeCancel(Key& key);
   void JudgeTransfer(Key& key, TimeMs now);
-  void JudgeBreak(Key& key);
+  void JudgeBreak(Key& key, TimeMs now);
+  void JudgeNotice(Key& key, TimeMs now);
+  static void KeepEnd(const Hold& before, Hold& hold);
+  static bool HasAnyNotice(const Key& key);
   void JudgeLook(const Key& key);
   // The Redis way (ledger_redis.cc).
   bool IsTakeover() const;

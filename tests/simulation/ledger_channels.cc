@@ -119,7 +119,8 @@ void Ledger::JudgeLoss(const Loss& loss, TimeMs now) {
   const bool is_write = is_asked && asked_->operation == Operation::kSet;
   switch (loss.kind) {
     case EventKind::kBroken:
-      return Require(is_asked && (asked_->operation == Operation::kBreak || is_write),
+      return Require((hold.has_notice && IsOver(hold.end, now)) ||
+                         (is_asked && (asked_->operation == Operation::kBreak || is_write)),
                      "only BREAK and a takeover break");
     case EventKind::kTransferred:
       return Require(is_asked && (asked_->operation == Operation::kTransfer || is_write),
@@ -130,7 +131,7 @@ void Ledger::JudgeLoss(const Loss& loss, TimeMs now) {
     case EventKind::kUndone:
       return Require(undone_ == loss.token, "only who did not read its grant has it undone");
     case EventKind::kExpired:
-      return Require(IsOver(hold.end, now) || (is_write && asked_->is_over()),
+      return Require((IsOver(hold.end, now) && !hold.has_notice) || (is_write && asked_->is_over()),
                      "a lease that is lost is over");
     default:
       return Require(loss.kind == EventKind::kDisconnected && hold.session_grace_ms.has_value(),

@@ -33,7 +33,9 @@ bool Ledger::MayBeEndedByOthers(const Key& key) const {
 
 bool Ledger::EndsCooling() const {
   if (call_ == nullptr) return false;
-  if (call_->operation == Operation::kBreak) return call_->owner == kAbsent;
+  if (call_->operation == Operation::kBreak) {
+    return call_->owner == kAbsent && call_->grace_ms == 0;
+  }
   if (call_->operation == Operation::kFlush) return setting_.engine.ends_native_leases;
   return IsTakeover() && !call_->is_rename;
 }
@@ -83,6 +85,9 @@ void Ledger::JudgeSet(TimeMs now) {
     case WriteStatus::kNative:
       return Require(is_held && !is_alone && !MayBeEndedByOthers(key),
                      "a write of another value is refused only for a lock of LOCK");
+    case WriteStatus::kLeaving:
+      return Require(HasAnyNotice(key) && call_->written_end != WrittenEnd::kKept,
+                     "a write is refused for a notice only if it gives another end");
     case WriteStatus::kRenewed:
       if (IsEndingRenewal()) {
         const auto own = FindOwner(key.holds, call_->owner);
@@ -184,6 +189,7 @@ void Ledger::JudgeSetRenewed(Hold& hold, TimeMs now) {
   Require(hold.token == outcome_->token, "a renewing write gives the same token");
   ConfirmAll(hold.token);
   if (call_->written_end != WrittenEnd::kKept) {
+    Require(!hold.has_notice, "no write gives another end to a hold with notice");
     hold.lease_ms = call_->WrittenLease();
     SetLeaseEnd(hold, LeaseEnd(now, hold.lease_ms));
   }
@@ -204,6 +210,9 @@ void Ledger::JudgeTakeover(Key& key, TimeMs now) {
   Hold hold;
   if (is_rename) hold = old.front();
   hold.is_redis_way = !was_heir_answered_ && (!call_->is_rename || old.front().is_redis_way);
+  hold.has_notice = from != old.end() && from->has_notice;
+  Require(call_->written_end == WrittenEnd::kKept || !HasAnyNotice(key),
+          "no write gives another end to a hold with notice");
   if (call_->written_end == WrittenEnd::kKept) {
     const Hold& longest = *std::ranges::max_element(old, {}, &Hold::end);
     hold.lease_end = longest.end;
@@ -211,6 +220,7 @@ void Ledger::JudgeTakeover(Key& key, TimeMs now) {
     if (hold.lease_end != engine::kNever && hold.lease_ms == 0) {
       hold.lease_ms = std::max<DurationMs>(hold.lease_end - now, 1);
     }
+    if (hold.has_notice) KeepEnd(*from, hold);
   } else {
     hold.lease_ms = call_->WrittenLease();
     hold.lease_end = LeaseEnd(now, hold.lease_ms);
@@ -262,6 +272,9 @@ void Ledger::JudgeExpire(TimeMs now) {
   for (const Hold& hold : key.holds) end = std::max(end, hold.end);
   const bool is_changed =
       !key.holds.empty() && MayBeEndedByOthers(key) && MayExpire(*call_, end, now);
+  const bool is_refused = is_changed && HasAnyNotice(key);
+  Require(is_refused == (outcome_->number == 2), "EXPIRE is refused for a hold with notice");
+  if (is_refused) return;
   Require(is_changed == (outcome_->number == 1),
           "EXPIRE changes what was taken the Redis way, and nothing else");
   if (!is_changed) return;

@@ -32,7 +32,7 @@ void Ledger::JudgeResult(TimeMs now) {
     case Operation::kTransfer:
       return JudgeTransfer(key, now);
     case Operation::kBreak:
-      return JudgeBreak(key);
+      return JudgeBreak(key, now);
     default:
       return JudgeLook(key);
   }
@@ -97,7 +97,14 @@ void Ledger::JudgeLock(TimeMs now) {
 }
 
 void Ledger::JudgeLockDenied(bool is_held, TimeMs now) {
-  if (is_held) return Require(call_->only_new, "a holder is denied only with NEW");
+  if (is_held) {
+    const std::vector<int> named = call_->named();
+    const bool has_notice = std::ranges::any_of(named, [&](int key) {
+      const auto hold = FindOwner(At(key).holds, call_->owner);
+      return hold != At(key).holds.end() && hold->has_notice;
+    });
+    return Require(call_->only_new || has_notice, "a holder is denied only with NEW or by notice");
+  }
   if (outcome_->reason == static_cast<int>(engine::DenialReason::kFull)) {
     Require(call_->waiters_max.has_value(), "only MAXWAITERS makes a line full");
   } else {
@@ -107,6 +114,7 @@ void Ledger::JudgeLockDenied(bool is_held, TimeMs now) {
 
 void Ledger::JudgeAlready(Hold& hold, TimeMs now) {
   Require(hold.token == outcome_->token, "a repeated LOCK gives the same token");
+  Require(!hold.has_notice, "a repeated LOCK does not postpone the end of a hold with notice");
   const DurationMs asked_ms = call_->LeaseAsked(default_lease_ms_);
   const TimeMs asked_end = LeaseEnd(now, asked_ms);
   hold.lease_end = std::max(hold.lease_end, asked_end);
@@ -262,7 +270,7 @@ void Ledger::JudgeRenew(TimeMs now) {
   const auto is_renewable = [&](int key) {
     const auto hold = FindOwner(At(key).holds, call_->owner);
     return hold != At(key).holds.end() && (!call_->token || *call_->token == hold->token) &&
-           (!hold->session_grace_ms || hold->session_connection != kAbsent);
+           (!hold->session_grace_ms || hold->session_connection != kAbsent) && !hold->has_notice;
   };
   const bool are_held = std::ranges::all_of(named, is_renewable);
   Require(are_held == (outcome_->number == 1), "RENEW renews for who holds, and for nobody else");
@@ -319,8 +327,10 @@ void Ledger::JudgeTransfer(Key& key, TimeMs now) {
   hold.client = heir_client_;
   hold.is_redis_way = false;
   if (call_->lease_ms || was_only_session) {
+    const Hold before = hold;
     hold.lease_ms = call_->lease_ms.value_or(default_lease_ms_);
     hold.lease_end = After(now, hold.lease_ms);
+    if (hold.has_notice) KeepEnd(before, hold);
   }
   hold.end = hold.lease_end;
   const bool has_place = FindOwner(key.line, call_->new_owner) != key.line.end();
@@ -329,7 +339,33 @@ void Ledger::JudgeTransfer(Key& key, TimeMs now) {
   AddHold(call_->key, hold, now);
 }
 
-void Ledger::JudgeBreak(Key& key) {
+void Ledger::KeepEnd(const Hold& before, Hold& hold) {
+  hold.lease_end = std::min(hold.lease_end, before.lease_end);
+  hold.lease_ms = hold.lease_ms == 0 ? before.lease_ms : std::min(hold.lease_ms, before.lease_ms);
+}
+
+bool Ledger::HasAnyNotice(const Key& key) {
+  return std::ranges::any_of(key.holds, &Hold::has_notice);
+}
+
+void Ledger::JudgeNotice(Key& key, TimeMs now) {
+  std::int64_t found = 0;
+  for (Hold& hold : key.holds) {
+    if (call_->owner != kAbsent && hold.owner != call_->owner) continue;
+    ++found;
+    const TimeMs lease_end = std::min(hold.lease_end, After(now, call_->grace_ms));
+    if (hold.has_notice && lease_end == hold.lease_end) continue;
+    hold.has_notice = true;
+    hold.lease_end = lease_end;
+    hold.end = std::min(hold.end, lease_end);
+    hold.lease_ms = std::max<DurationMs>(lease_end - now, 1);
+    hold.cool_until = 0;
+  }
+  Require(found == outcome_->number, "BREAK tells how many holds it has given notice");
+}
+
+void Ledger::JudgeBreak(Key& key, TimeMs now) {
+  if (call_->grace_ms > 0) return JudgeNotice(key, now);
   auto ended = static_cast<std::size_t>(outcome_->number);
   if (call_->owner != kAbsent) {
     const std::size_t found =

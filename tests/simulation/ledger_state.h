@@ -32,6 +32,7 @@ struct LedgerState {
     TimeMs wait_end = engine::kNever;  // of that place, with NOTIFY
     bool is_confirmed = false;
     bool is_redis_way = false;
+    bool has_notice = false;  // by BREAK with GRACE
     bool is_leaving = false;  // the judged command ends it
   };
   enum class PlaceState : std::uint8_t { kWaiting, kSuperseded, kKept, kPassedOver };

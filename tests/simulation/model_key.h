@@ -71,6 +71,7 @@ struct ModelHold {
   std::optional<ModelPlace> came_from;  // the place that was granted
   bool is_confirmed = false;            // by RENEW or TRANSFER
   bool is_redis_way = false;            // taken by SET or a similar command
+  bool is_leaving = false;              // BREAK with GRACE has fixed its end
 
   TimeMs end() const { return lease_end < grace_end ? lease_end : grace_end; }
 };

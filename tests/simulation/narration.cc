@@ -91,6 +91,7 @@ std::string ArgumentsOf(const Call& call) {
     text += " TOKEN " + std::to_string(*call.token);
   }
   if (is_renew && call.only_lengthens) text += " GT";
+  if (call.grace_ms > 0) text += " GRACE " + std::to_string(call.grace_ms);
   return text;
 }
 

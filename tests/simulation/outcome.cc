@@ -49,7 +49,7 @@ std::string Describe(const ToldEvent& event) {
   static constexpr std::array kNames = {
       "granted",      "reacquired", "denied", "queued",      "released", "expired",
       "disconnected", "renewed",    "broken", "transferred", "undone",   "cancelled",
-      "replaced",     "timed out",  "lapsed", "vacated",     "refused"};
+      "replaced",     "timed out",  "lapsed", "vacated",     "refused",  "leaving"};
   std::string text = "k" + std::to_string(event.key) + " " +
                      kNames[static_cast<std::size_t>(event.kind)] + " w" +
                      std::to_string(event.owner) + " token " + std::to_string(event.token) +
@@ -60,6 +60,7 @@ std::string Describe(const ToldEvent& event) {
         " other w" + std::to_string(event.other) + " token " + std::to_string(event.other_token);
   }
   text += " waited " + std::to_string(event.waited_ms) + " held " + std::to_string(event.held_ms);
+  if (event.grace_ms != 0) text += " grace " + std::to_string(event.grace_ms);
   if (!event.is_in_time) text += " before it holds";
   return text;
 }

@@ -69,6 +69,7 @@ struct ToldEvent {
   Token other_token = 0;
   DurationMs waited_ms = 0;
   DurationMs held_ms = 0;
+  DurationMs grace_ms = 0;
   TimeMs at = 0;
   // False if a grant is announced when its hold does not exist, or when another hold is
   // unannounced.

@@ -107,10 +107,11 @@ bool ReferenceModel::HappenNext(int key_index, TimeMs now, Outcome& outcome) {
     case ModelEvent::Class::kLease: {
       const ModelHold hold = key.holds[event->index];
       RemoveAt(key.holds, event->index);
-      ++totals_.expired;
-      ++key.expired;
-      Tell(EventKind::kExpired, key_index, hold);
-      TellLoss(key_index, hold, EventKind::kExpired, outcome);
+      const EventKind kind = hold.is_leaving ? EventKind::kBroken : EventKind::kExpired;
+      ++(hold.is_leaving ? totals_.broken : totals_.expired);
+      if (!hold.is_leaving) ++key.expired;
+      Tell(kind, key_index, hold);
+      TellLoss(key_index, hold, kind, outcome);
       Cool(key, hold, now);
       break;
     }

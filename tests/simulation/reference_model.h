@@ -150,6 +150,7 @@ class ReferenceModel {
   void TellQueued(const ModelPlace& place, engine::DenialReason reason);
   void TellDenied(int key, int owner, engine::DenialReason reason);
   // `owner`: the intended holder; kAbsent: nobody is named.
+  void TellLeaving(int key, const ModelHold& hold, Token token_before);
   void TellRefused(int key, int owner);
   ToldEvent EventOf(engine::EventKind kind, int key, int owner, Token token) const;
   ToldEvent EventBesideHolder(engine::EventKind kind, int key, int owner) const;
@@ -165,6 +166,8 @@ class ReferenceModel {
   void TransferLease(const Call& call, ModelHold& hold, TimeMs now) const;
   bool EndPlaceOf(int key, int owner, Outcome& outcome);
   void Break(const Call& call, TimeMs now, Outcome& outcome);
+  void GiveNotice(const Call& call, TimeMs now, Outcome& outcome);
+  static void KeepEnd(const ModelHold& before, ModelHold& hold);
   void LoseSessions(int connection, TimeMs now, Outcome& outcome);
   void LoseSession(int key, std::size_t index, TimeMs now, Outcome& outcome);
   void Look(const Call& call, TimeMs now, Outcome& outcome);
@@ -193,7 +196,8 @@ class ReferenceModel {
   void MakeRoomForOne(int key);
   void GivePlaceUpFor(const Call& call, ModelHold& hold, Outcome& outcome);
   bool ReleaseKey(int key, TimeMs now, Outcome& outcome);
-  bool Expire(const Call& call, TimeMs now, Outcome& outcome);
+  engine::ExpiryStatus Expire(const Call& call, TimeMs now, Outcome& outcome);
+  static bool IsAnyLeaving(const ModelKey& key);
   void Flush(const Call& call, TimeMs now, Outcome& outcome);
   void LookAsRedis(const Call& call, TimeMs now, Outcome& outcome) const;
 

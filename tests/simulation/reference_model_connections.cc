@@ -74,12 +74,14 @@ void ReferenceModel::UndoGrant(Token token, TimeMs now, Outcome& outcome) {
   Keys granted;
   Keys keys;
   bool is_confirmed = false;
+  bool is_leaving = false;
   for (int index = 0; index < static_cast<int>(keys_.size()); ++index) {
     const auto found = At(index).FindToken(token);
     if (!found) continue;
     const ModelHold& hold = At(index).holds[*found];
     granted = hold.keys;
     is_confirmed = is_confirmed || hold.is_confirmed;
+    is_leaving = is_leaving || hold.is_leaving;
   }
   for (int key : granted) {
     if (At(key).FindToken(token)) keys.push_back(key);
@@ -89,8 +91,8 @@ void ReferenceModel::UndoGrant(Token token, TimeMs now, Outcome& outcome) {
   NoteOthers(keys, keys.front());
   const ModelHold hold = At(keys.front()).holds[*At(keys.front()).FindToken(token)];
   ModelPlace place;
-  // A place cannot return to the queue if a part of it is already gone.
-  const bool returns = hold.came_from && keys.size() == granted.size();
+  // A place cannot return to the queue if a part of it is already gone, or leaves.
+  const bool returns = hold.came_from && keys.size() == granted.size() && !is_leaving;
   for (int key : keys) {
     const std::size_t index = *At(key).FindToken(token);
     const ModelHold ended = At(key).holds[index];

@@ -55,6 +55,12 @@ void ReferenceModel::TellDenied(int key, int owner, engine::DenialReason reason)
   told_.push_back(event);
 }
 
+void ReferenceModel::TellLeaving(int key, const ModelHold& hold, Token token_before) {
+  Tell(EventKind::kLeaving, key, hold);
+  told_.back().grace_ms = hold.lease_end - now_;
+  told_.back().other_token = token_before;
+}
+
 void ReferenceModel::TellRefused(int key, int owner) {
   told_.push_back(EventBesideHolder(EventKind::kRefused, key, owner));
 }

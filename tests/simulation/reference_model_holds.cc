@@ -50,6 +50,7 @@ bool ReferenceModel::IsRenewable(int key, const Call& call) const {
   if (!index) return false;
   const ModelHold& hold = At(key).holds[*index];
   if (call.token && *call.token != hold.token) return false;
+  if (hold.is_leaving) return false;
   return !hold.session_grace_ms || hold.session_connection != kAbsent;
 }
 
@@ -121,6 +122,7 @@ void ReferenceModel::Transfer(const Call& call, TimeMs now, Outcome& outcome) {
   hold.keys = {call.key};
   hold.is_mlock = false;
   hold.rank = 0;
+  const Token old_token = hold.token;
   hold.token = next_token_++;
   hold.since = now;
   hold.client = kAbsent;
@@ -145,6 +147,7 @@ void ReferenceModel::Transfer(const Call& call, TimeMs now, Outcome& outcome) {
   }
   key.holds.push_back(hold);
   Tell(EventKind::kTransferred, call.key, hold, call.owner);
+  if (hold.is_leaving) TellLeaving(call.key, hold, old_token);
   outcome.status = static_cast<int>(TransferStatus::kTransferred);
   outcome.token = hold.token;
   LookAgain(call.key, now, outcome);
@@ -159,11 +162,35 @@ void ReferenceModel::TransferLease(const Call& call, ModelHold& hold, TimeMs now
   hold.came_from.reset();
   hold.is_confirmed = true;
   if (!call.lease_ms && !was_only_session) return;
+  const ModelHold before = hold;
   hold.lease_ms = call.lease_ms.value_or(default_lease_ms_);
   hold.lease_end = After(now, hold.lease_ms);
+  if (hold.is_leaving) KeepEnd(before, hold);
+}
+
+// Rule 18: nothing lengthens a hold that leaves.
+void ReferenceModel::KeepEnd(const ModelHold& before, ModelHold& hold) {
+  hold.lease_end = std::min(hold.lease_end, before.lease_end);
+  hold.lease_ms = hold.lease_ms == 0 ? before.lease_ms : std::min(hold.lease_ms, before.lease_ms);
+}
+
+// Rule 18: BREAK with GRACE fixes the end of the holds, and a second one can only bring it forward.
+void ReferenceModel::GiveNotice(const Call& call, TimeMs now, Outcome& outcome) {
+  for (ModelHold& hold : At(call.key).holds) {
+    if (call.owner != kAbsent && hold.owner != call.owner) continue;
+    ++outcome.number;
+    const TimeMs end = std::min(hold.lease_end, After(now, call.grace_ms));
+    if (hold.is_leaving && end == hold.lease_end) continue;
+    hold.is_leaving = true;
+    hold.lease_end = end;
+    hold.lease_ms = std::max<DurationMs>(end - now, 1);
+    hold.cool_until = 0;
+    TellLeaving(call.key, hold, 0);
+  }
 }
 
 void ReferenceModel::Break(const Call& call, TimeMs now, Outcome& outcome) {
+  if (call.grace_ms > 0) return GiveNotice(call, now, outcome);
   ModelKey& key = At(call.key);
   for (const ModelPlace& place : key.line) {
     if (call.owner == kAbsent && place.is_reserved) TellPlace(EventKind::kCancelled, place);

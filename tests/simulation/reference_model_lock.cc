@@ -162,6 +162,13 @@ void ReferenceModel::ReplaceNewest(int key, const Call& call, TimeMs now, Outcom
 // Rule 1: an owner that already holds the key, or all of the keys, repeats its request.
 void ReferenceModel::RepeatLock(const Call& call, TimeMs now, Outcome& outcome) {
   if (call.only_new) return Deny(call, 0, DenialReason::kHeld, outcome);
+  const std::vector<int> named = call.named();
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    const ModelKey& key = At(named[i]);
+    if (key.holds[*key.FindHold(call.owner)].is_leaving) {
+      return Deny(call, i, DenialReason::kLeaving, outcome);
+    }
+  }
   const ModelHold& first = At(call.key).holds[*At(call.key).FindHold(call.owner)];
   const Mode asked = call.mode();
   const bool differs =

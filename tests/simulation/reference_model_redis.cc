@@ -9,6 +9,7 @@ namespace fairlock::simulation {
 
 using engine::DenialReason;
 using engine::EventKind;
+using engine::ExpiryStatus;
 using engine::ResolutionKind;
 using engine::WriteStatus;
 using engine::WrittenEnd;
@@ -25,7 +26,7 @@ void ReferenceModel::ApplyRedis(const Call& call, TimeMs now, Outcome& outcome) 
       return;
     case Operation::kExpire:
       if (MayNotEnd(call.key)) TellRefused(call.key, kAbsent);
-      outcome.number = Expire(call, now, outcome);
+      outcome.number = static_cast<std::int64_t>(Expire(call, now, outcome));
       return;
     case Operation::kFlush:
       return Flush(call, now, outcome);
@@ -49,6 +50,11 @@ bool ReferenceModel::MayEnd(const ModelKey& key) const {
   return setting_.engine.ends_native_leases || key.holds.front().is_redis_way;
 }
 
+// Rule 18: no write gives another end to a hold that leaves.
+bool ReferenceModel::IsAnyLeaving(const ModelKey& key) {
+  return std::ranges::any_of(key.holds, &ModelHold::is_leaving);
+}
+
 bool ReferenceModel::MayNotEnd(int key) const { return !At(key).holds.empty() && !MayEnd(At(key)); }
 
 void ReferenceModel::Set(const Call& call, TimeMs now, Outcome& outcome) {
@@ -58,14 +64,17 @@ void ReferenceModel::Set(const Call& call, TimeMs now, Outcome& outcome) {
     SetNew(call, now, outcome);
   } else if (key.holds.empty()) {
     outcome.status = static_cast<int>(WriteStatus::kNotHeld);
+  } else if (!is_own && !MayEnd(key)) {
+    outcome.status = static_cast<int>(WriteStatus::kNative);
+    TellRefused(call.key, call.owner);
+  } else if (call.written_end != WrittenEnd::kKept && IsAnyLeaving(key)) {
+    outcome.status = static_cast<int>(WriteStatus::kLeaving);
+    TellRefused(call.key, call.owner);
   } else if (is_own) {
     outcome.status = static_cast<int>(WriteStatus::kRenewed);
     outcome.token = key.holds.front().token;
     ConfirmAll(outcome.token);
     RenewBySet(call, key.holds.front(), now);
-  } else if (!MayEnd(key)) {
-    outcome.status = static_cast<int>(WriteStatus::kNative);
-    TellRefused(call.key, call.owner);
   } else {
     TakeOver(call, now, outcome);
   }
@@ -251,6 +260,7 @@ void ReferenceModel::TakeOver(const Call& call, TimeMs now, Outcome& outcome) {
     TellLoss(call.key, one, EventKind::kBroken, outcome);
   }
   const int old_owner = hold.owner;
+  const Token old_token = hold.token;
   TellLoss(call.key, hold, EventKind::kTransferred, outcome);
   key.holds.clear();
   const bool is_redis_way = !call.is_rename || old.front().is_redis_way;
@@ -279,6 +289,7 @@ void ReferenceModel::TakeOver(const Call& call, TimeMs now, Outcome& outcome) {
   GivePlaceUpFor(call, hold, outcome);
   key.holds.push_back(hold);
   Tell(EventKind::kTransferred, call.key, hold, old_owner);
+  if (hold.is_leaving) TellLeaving(call.key, hold, old_token);
   outcome.status = static_cast<int>(WriteStatus::kTakenOver);
   outcome.token = hold.token;
   LookAgain(call.key, now, outcome);
@@ -291,6 +302,7 @@ void ReferenceModel::InheritLease(const Call& call, const std::vector<ModelHold>
     hold.lease_ms = call.WrittenLease();
     hold.lease_end = LeaseEnd(now, hold.lease_ms);
   } else {
+    const ModelHold before = hold;
     const ModelHold& longest = *std::ranges::max_element(old, {}, &ModelHold::end);
     const TimeMs end = longest.end();
     hold.lease_ms = end == engine::kNever ? 0 : longest.lease_ms;
@@ -298,6 +310,7 @@ void ReferenceModel::InheritLease(const Call& call, const std::vector<ModelHold>
       hold.lease_ms = std::max<DurationMs>(end - now, 1);
     }
     hold.lease_end = end;
+    if (hold.is_leaving) KeepEnd(before, hold);
   }
   hold.grace_end = engine::kNever;
 }
@@ -350,18 +363,25 @@ bool ReferenceModel::ReleaseKey(int key_index, TimeMs now, Outcome& outcome) {
   return true;
 }
 
-bool ReferenceModel::Expire(const Call& call, TimeMs now, Outcome& outcome) {
+engine::ExpiryStatus ReferenceModel::Expire(const Call& call, TimeMs now, Outcome& outcome) {
   ModelKey& key = At(call.key);
-  if (key.holds.empty() || !MayEnd(key)) return false;
+  if (key.holds.empty() || !MayEnd(key)) return ExpiryStatus::kUnchanged;
   TimeMs end = 0;
   for (const ModelHold& hold : key.holds) end = std::max(end, hold.end());
-  if (!MayExpire(call, end, now)) return false;
-  if (call.lease_ms && *call.lease_ms <= 0) return ReleaseKey(call.key, now, outcome);
+  if (!MayExpire(call, end, now)) return ExpiryStatus::kUnchanged;
+  if (call.lease_ms && *call.lease_ms <= 0) {
+    ReleaseKey(call.key, now, outcome);
+    return ExpiryStatus::kChanged;
+  }
+  if (IsAnyLeaving(key)) {
+    TellRefused(call.key, kAbsent);
+    return ExpiryStatus::kLeaving;
+  }
   for (ModelHold& hold : key.holds) {
     SetLease(hold, call.lease_ms.value_or(0), now);
     Tell(EventKind::kRenewed, call.key, hold);
   }
-  return true;
+  return ExpiryStatus::kChanged;
 }
 
 // Holds taken the Redis way end, and places made by SET NX are removed; then queues are examined.

@@ -175,6 +175,9 @@ std::optional<Call> Simulator::Resolve(const Step& step) {
     ResolveKeys(step, call);
     call.new_owner = step.new_owner;
     if (step.operation == Operation::kBreak && !step.has_owner) call.owner = kAbsent;
+    // Two of the choices that a step makes for RENEW and LOCK stand for GRACE.
+    if (step.operation == Operation::kBreak && step.only_lengthens)
+      call.grace_ms = std::max<DurationMs>(step.lease_ms, 1);
     ResolveToken(step, call);
     if (call.operation == Operation::kCheck && !call.token) call.token = 0;
     if (IsRedis(call.operation)) {

@@ -16,10 +16,10 @@ const kWrongKinds = ["denied", "expired", "disconnected", "broken", "undone", "c
   "timeout", "lapsed", "refused"];
 const kKinds = ["granted", "reacquired", "denied", "queued", "released", "expired", "disconnected",
   "renewed", "broken", "transferred", "undone", "cancelled", "timeout", "lapsed", "vacated",
-  "refused"];
+  "refused", "leaving"];
 const kChoices = [["", "all"], [kWrongKinds.join(","), "failures and denials"],
   ["granted,reacquired,transferred,released", "grants and releases"],
-  ["broken,cancelled,vacated", "by force"], ...kKinds.map((kind) => [kind, kind])];
+  ["broken,cancelled,vacated,leaving", "by force"], ...kKinds.map((kind) => [kind, kind])];
 // Denials are normal answers, and cancellations are intended, so neither counts as bad.
 const kBad = new Set(kWrongKinds.filter((kind) => kind !== "denied" && kind !== "cancelled"));
 const kFilters = ["match", "owner", "event", "db"];

@@ -186,8 +186,8 @@ function holderColumns(lock) {
   return [
     { name: "Owner", isWide: true, line: 1, isBare: true, cell: (row) => el("strong", row.owner) },
     { name: "Held for", isNumber: true, cell: (row) => elapsed(lock, row.held_ms) },
-    { name: "Lease left", isNumber: true, cell: (row) => left(row.ttl_ms,
-      row.session !== null ? "with its session" : "no expiry") },
+    { name: "Lease left", isNumber: true, cell: (row) => [row.leaving ? "leaving: " : null,
+      left(row.ttl_ms, row.session !== null ? "with its session" : "no expiry")] },
     { name: "Client", isWide: true, line: 3, isBare: true, cell: client },
     { name: "Token", isNumber: true, cell: (row) => row.token || el("span.muted", "–") },
     { name: "Label", line: 1, isBare: true, isEmpty: (row) => !row.label, cell: labelOf },

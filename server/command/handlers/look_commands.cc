@@ -239,22 +239,41 @@ std::string Describe(const ClientProfile& client) {
   return text + " user=" + client.user;
 }
 
+void GiveNotice(Invocation& call, const engine::KeyName& key, std::optional<std::string_view> owner,
+                engine::DurationMs grace_ms) {
+  if (call.server.values.Find(key, call.now) != nullptr) {
+    return call.reply.Error(protocol::ErrorCode::kErr,
+                            "GRACE is not possible for the lock of a library, whose end only the "
+                            "library decides; BREAK without GRACE ends it at once");
+  }
+  const auto leaving =
+      call.server.locks.engine().Break(key, owner, call.server.locks.StepAt(call.now), grace_ms);
+  call.reply.Integer(static_cast<std::int64_t>(leaving.holds));
+}
+
 void Break(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   const engine::KeyName key = arguments.Key(call.key);
-  // In `BREAK key REASON`, with nothing after REASON, that word is the name of an owner.
+  // In `BREAK key REASON`, with nothing after REASON, that word is the name of an owner; so is
+  // GRACE.
   const std::size_t size = call.arguments.size();
-  const bool has_owner =
-      size > 2 && (size % 2 == 1 || !EqualsIgnoreCase(call.arguments[2], "REASON"));
+  const auto is_option = [](std::string_view word) {
+    return EqualsIgnoreCase(word, "REASON") || EqualsIgnoreCase(word, "GRACE");
+  };
+  const bool has_owner = size > 2 && (size % 2 == 1 || !is_option(call.arguments[2]));
   std::optional<std::string_view> owner;
   if (has_owner) owner = arguments.Owner("owner");
   std::string_view reason;
+  engine::DurationMs grace_ms = 0;
   std::uint32_t seen = 0;
   while (arguments.has_more()) {
     if (arguments.TakeOnce("REASON", 1, seen)) {
       reason = arguments.Reason();
+    } else if (arguments.TakeOnce("GRACE", 2, seen)) {
+      grace_ms = arguments.DurationUpTo("GRACE", engine::kLeaseMsMax);
+      if (grace_ms == 0) arguments.Fail("GRACE must be at least 1ms; BREAK alone ends it at once");
     } else {
-      arguments.FailUnknownOption("REASON");
+      arguments.FailUnknownOption("GRACE or REASON");
     }
   }
   if (!arguments.Finish(call.reply)) return;
@@ -263,7 +282,9 @@ void Break(Invocation& call) {
   engine.CountHolders(key, call.server.locks.StepAt(call.now));
   record::History* history = call.server.recorder.history();
   if (history != nullptr) history->BeginForce(Describe(call.client.profile), reason);
-  if (!BreaksLibraryLock(call, key, owner)) {
+  if (grace_ms > 0) {
+    GiveNotice(call, key, owner, grace_ms);
+  } else if (!BreaksLibraryLock(call, key, owner)) {
     const auto ended = engine.Break(key, owner, call.server.locks.StepAt(call.now));
     if (ended.holds > 0) SignalPythonWaiter(call, key);
     call.reply.Integer(static_cast<std::int64_t>(ended.holds));
@@ -293,9 +314,10 @@ constexpr std::array<CommandSpec, 6> kLookCommands = {{
      "locks of libraries that are hashes or sorted sets",
      "O(COUNT) per call; at most 250 locks are examined"},
     {"BREAK", Break, -2, kWrite | kAdmin | kDangerous | kUnowned, kFirstKey, "lock",
-     "key [owner] [REASON text]",
+     "key [owner] [GRACE duration] [REASON text]",
      "Forcibly ends the owner's hold, or all holds, reserved slots and cooldowns; replies with the "
-     "number of holds ended",
+     "number of holds ended. With GRACE, the holds are told to leave, and end by force only after "
+     "that time; replies with the number of holds that leave",
      "O(holders)"},
 }};
 

@@ -93,7 +93,7 @@ record::HistoryQuery ReadHistoryQuery(Invocation& call, ArgumentReader& argument
 
 void WritePastEvent(Invocation& call, const record::PastEvent& event) {
   protocol::ReplyWriter& reply = call.reply;
-  reply.MapHeader(15);
+  reply.MapHeader(16);
   IntegerField(reply, "at", call.server.unix_time.MsOf(event.at, call.now));
   reply.Bulk("event");
   reply.Bulk(EventName(event.kind));
@@ -111,6 +111,7 @@ void WritePastEvent(Invocation& call, const record::PastEvent& event) {
   TextField(reply, "by", event.by);
   TextField(reply, "comment", event.comment);
   IntegerField(reply, "db", event.key.db);
+  IntegerField(reply, "grace_ms", event.grace_ms);
 }
 
 void RefuseOff(Invocation& call, std::string_view what, std::string_view option) {

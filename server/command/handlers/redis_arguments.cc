@@ -125,6 +125,12 @@ void RefuseWrite(Invocation& call, std::string_view key, const engine::WriteResu
                                 " is held through LOCK, which this command does not release; its "
                                 "owner can UNLOCK it, or BREAK ends it");
   }
+  if (result.status == engine::WriteStatus::kLeaving) {
+    return call.reply.Error(ErrorCode::kErr,
+                            "key: " + Quoted(key) +
+                                " is about to be freed by BREAK with GRACE, so its end cannot be "
+                                "changed; its holder can release it before");
+  }
   std::string text = "key: " + Quoted(key) + " cannot be taken: ";
   text += WhyNotTaken(result.reason);
   text += "; retry SET with NX, or use LOCK with WAIT 30s to wait";

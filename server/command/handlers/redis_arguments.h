@@ -52,8 +52,8 @@ std::optional<engine::DurationMs> ReadLease(Invocation& call, std::string_view t
                                             const TimeForm& form, std::string_view command,
                                             bool may_be_past);
 
-// Sends the error for a write that has changed nothing. REQUIRES: the status is kDenied, kNative or
-// a refusal.
+// Sends the error for a write that has changed nothing. REQUIRES: the status is kDenied, kNative,
+// kLeaving or a refusal.
 void RefuseWrite(Invocation& call, std::string_view key, const engine::WriteResult& result);
 
 }  // namespace fairlock::command

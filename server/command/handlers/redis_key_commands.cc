@@ -197,12 +197,15 @@ bool ReadConditions(Invocation& call, engine::ExpiryRequest& request) {
 }
 
 void ChangeEnd(Invocation& call, const engine::ExpiryRequest& request) {
-  values::Value* value = ValueOf(call, request.key);
-  const bool is_changed =
-      value != nullptr
-          ? ExpireValue(call, *value, request)
-          : LocksOf(call).Expire(request, call.client, call.server.locks.StepAt(call.now));
-  call.reply.Integer(is_changed ? 1 : 0);
+  if (values::Value* value = ValueOf(call, request.key)) {
+    return call.reply.Integer(ExpireValue(call, *value, request) ? 1 : 0);
+  }
+  const engine::ExpiryStatus status =
+      LocksOf(call).Expire(request, call.client, call.server.locks.StepAt(call.now));
+  if (status == engine::ExpiryStatus::kLeaving) {
+    return RefuseWrite(call, request.key.bytes, {.status = engine::WriteStatus::kLeaving});
+  }
+  call.reply.Integer(status == engine::ExpiryStatus::kChanged ? 1 : 0);
 }
 
 void SetEnd(Invocation& call, const TimeForm& form, std::string_view command) {

@@ -70,6 +70,8 @@ std::string_view EventName(engine::EventKind kind) {
       return "lapsed";
     case engine::EventKind::kRefused:
       return "refused";
+    case engine::EventKind::kLeaving:
+      return "leaving";
     case engine::EventKind::kVacated:
       break;
   }
@@ -112,6 +114,7 @@ void AppendLockMessage(std::string& out, const LockMessage& message) {
     json::AppendBase64(out, message.owner);
     out += '"';
   }
+  if (message.grace_ms > 0) AppendNumber(out, "grace_ms", message.grace_ms);
   if (!message.keys.empty()) AppendKeys(out, message.keys);
   out += '}';
 }

@@ -19,6 +19,7 @@ struct LockMessage {
   std::int64_t at_unix_ms = 0;  // when it happened
   engine::DurationMs waited_ms = 0;
   engine::DurationMs held_ms = 0;
+  engine::DurationMs grace_ms = 0;              // 0: the event has none
   std::string_view reason = {};                 // empty: none
   std::span<const std::string_view> keys = {};  // for the outcome of an MLOCK: all of its keys
 };

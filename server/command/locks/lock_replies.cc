@@ -78,13 +78,15 @@ std::string_view ReasonName(engine::DenialReason reason) {
       return "starting";
     case engine::DenialReason::kDeadlock:
       return "deadlock";
+    case engine::DenialReason::kLeaving:
+      return "leaving";
   }
   return {};
 }
 
 void WriteHolder(protocol::ReplyWriter& reply, const UnixTime& unix_time,
                  const engine::HolderInfo& holder, engine::TimeMs now) {
-  reply.MapHeader(12 + kClientFields);
+  reply.MapHeader(13 + kClientFields);
   reply.Bulk("owner");
   reply.Bulk(holder.owner);
   IntegerField(reply, "token", static_cast<std::int64_t>(holder.token));
@@ -105,6 +107,7 @@ void WriteHolder(protocol::ReplyWriter& reply, const UnixTime& unix_time,
   IntegerField(reply, "keys", static_cast<std::int64_t>(holder.key_count));
   reply.Bulk("channel");
   BulkOrNull(reply, holder.channel);
+  IntegerField(reply, "leaving", holder.is_leaving ? 1 : 0);
 }
 
 void WritePlace(protocol::ReplyWriter& reply, const UnixTime& unix_time,

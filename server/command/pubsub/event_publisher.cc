@@ -29,6 +29,7 @@ KeyEvent KeyEventOf(const engine::Event& event) {
     case engine::EventKind::kTransferred:
       return kSet;
     case engine::EventKind::kRenewed:
+    case engine::EventKind::kLeaving:
       return kExpire;
     case engine::EventKind::kReleased:
     case engine::EventKind::kDisconnected:
@@ -110,6 +111,7 @@ void EventPublisher::PublishLockEvent(const engine::Event& event) {
                                .at_unix_ms = clock_.UnixTimeUs() / 1000,
                                .waited_ms = event.waited_ms,
                                .held_ms = event.held_ms,
+                               .grace_ms = event.grace_ms,
                                .reason = EventReason(event.kind, event.reason)});
   messages_.Publish(channel, message_);
 }

@@ -42,6 +42,7 @@ void WatchedKeys::Take(const engine::Event& event) {
     case engine::EventKind::kTimedOut:
     case engine::EventKind::kLapsed:
     case engine::EventKind::kVacated:
+    case engine::EventKind::kLeaving:
       return;
     default:
       break;

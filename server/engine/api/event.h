@@ -28,7 +28,8 @@ enum class EventKind : std::uint8_t {
   // The key existed only because of a reservation, a cooldown, or an MLOCK at the head of the
   // queue, which has now ended.
   kVacated,
-  kRefused  // a command tried to end or change the hold of `other`, but may not do so
+  kRefused,  // a command tried to end or change the hold of `other`, but may not do so
+  kLeaving   // BREAK with GRACE: the hold will end by force when `grace_ms` are over
 };
 
 // The views are valid only during the call.
@@ -44,10 +45,13 @@ struct Event {
   std::string_view other = {};
   std::string_view label = {};
   Token token = 0;
-  Token other_token = 0;  // kDenied, kQueued, kRefused: the token of `other`'s hold
+  // kDenied, kQueued, kRefused: the token of `other`'s hold. kLeaving: the token that the hold had
+  // before it was transferred, if it has notice since then.
+  Token other_token = 0;
   TimeMs at = 0;
   DurationMs waited_ms = 0;  // for a grant or a place
   DurationMs held_ms = 0;    // for the end of a hold
+  DurationMs grace_ms = 0;   // kLeaving: how long the hold may still last
   bool is_by_time = false;   // kVacated: time ended it, not a request
 };
 

@@ -27,6 +27,7 @@ struct HolderInfo {
   Mode mode;
   bool has_session = false;
   bool is_session_open = false;  // whether the connection of the session is open
+  bool is_leaving = false;       // BREAK with GRACE ends it by force when `ttl_ms` are over
   std::size_t key_count = 1;     // the number of keys of the MLOCK that the hold came from
   const ClientIdentity* client = nullptr;
 };

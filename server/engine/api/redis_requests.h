@@ -35,6 +35,7 @@ enum class WriteStatus : std::uint8_t {
   kDenied,        // nil with NX, otherwise an error: nothing changed; see `reason`
   kNotHeld,       // XX: nobody holds it
   kNative,        // an error: the hold is native
+  kLeaving,       // an error: BREAK with GRACE has fixed the end of a hold
   kTooManyLocks,  // errors, as in LockStatus
   kTooManyOfClient,
   kOutOfMemory
@@ -76,6 +77,12 @@ struct ExpiryRequest {
                              (only_earlier && !is_endless && asked_end >= end);
     return !is_excluded;
   }
+};
+
+enum class ExpiryStatus : std::uint8_t {
+  kUnchanged,
+  kChanged,  // the lease has changed, or ended
+  kLeaving   // an error: BREAK with GRACE has fixed the end of a hold
 };
 
 // A key as the Redis commands see it.

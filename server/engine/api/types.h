@@ -50,6 +50,7 @@ enum class DenialReason : std::uint8_t {
   kDrained,   // an operator's override of LIMIT admits no new owner
   kStarting,  // shortly after a start: leases unknown to the server may still be running
   kDeadlock,  // the request would wait forever
+  kLeaving,   // the owner's own hold ends soon by BREAK with GRACE, and nothing lengthens it
 };
 
 // Whether a request or the passing of time ended something.

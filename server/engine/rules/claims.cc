@@ -69,6 +69,7 @@ Claim& Claims::MovePlainHoldToClaim(LockEntry& lock) {
   claim.label = plain.label;
   claim.set_remaining_stored(plain.is_remaining_stored());
   claim.set_redis_way(plain.is_redis_way());
+  claim.set_leaving(plain.is_leaving());
   state_.ScheduleMember(contended, claim, plain.deadline(), TimerClass::kLease);
   contended.holds.push_front(claim);
   state_.wheel.Cancel(plain);

@@ -31,6 +31,7 @@ EngineRules::EngineRules(EngineState& engine_state)
                     full_queues, repeated_holds, repeated_requests, value_places),
       wait_requests(state, bounds, expiry),
       releases(state, events, claims, cooldowns, holds, wait_queue, answers, grants, expiry),
+      departures(state, events, holds, expiry),
       renewals(state, events, holds, expiry),
       transfers(state, events, claims, holds, wait_queue, answers, grants, expiry, releases),
       multi_locks(state, events, bounds, claims, holds, limits, turns, wait_queue, places, grants,

@@ -6,6 +6,7 @@
 #include "server/engine/rules/claims.h"
 #include "server/engine/rules/cooldowns.h"
 #include "server/engine/rules/deadlocks.h"
+#include "server/engine/rules/departures.h"
 #include "server/engine/rules/events.h"
 #include "server/engine/rules/expiry.h"
 #include "server/engine/rules/full_queues.h"
@@ -69,6 +70,7 @@ struct EngineRules {
   LockRequests lock_requests;
   WaitRequests wait_requests;
   Releases releases;
+  Departures departures;
   Renewals renewals;
   Transfers transfers;
   MultiLocks multi_locks;

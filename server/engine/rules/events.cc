@@ -52,6 +52,16 @@ void Events::EmitWithOther(EventKind kind, std::uint64_t hash, const Claim& clai
   told_.other = {};
 }
 
+void Events::EmitLeaving(std::uint64_t hash, const LockEntry& lock, const Hold& hold, TimeMs end,
+                         Token token_before, TimeMs now) {
+  if (sink_ == nullptr) return;
+  told_.grace_ms = end - now;
+  told_.other_token = token_before;
+  EmitToSink(EventKind::kLeaving, hash, lock, hold, now);
+  told_.grace_ms = 0;
+  told_.other_token = 0;
+}
+
 void Events::EmitPlace(EventKind kind, Claim& place, TimeMs now, std::string_view other) {
   // No event announced a marked place, so none reports its end either.
   if (sink_ == nullptr || place.state == ClaimState::kMarked) return;

@@ -32,6 +32,9 @@ class Events {
   void EmitWithOther(EventKind kind, std::uint64_t hash, const Claim& claim, std::string_view other,
                      TimeMs now);
   // Emits one event for each key of the place.
+  // `token_before` is that of the hold before it was transferred; 0: it was not.
+  void EmitLeaving(std::uint64_t hash, const LockEntry& lock, const Hold& hold, TimeMs end,
+                   Token token_before, TimeMs now);
   void EmitPlace(EventKind kind, Claim& place, TimeMs now, std::string_view other = {});
   void EmitQueued(Claim& place, DenialReason reason, TimeMs now);
   // Does nothing if the key still exists for the Redis commands.

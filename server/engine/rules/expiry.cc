@@ -153,10 +153,12 @@ void Expiry::CollectDue(LockEntry& lock, TimeMs last_tick) {
 void Expiry::EndDue(TimerNode& node, Step step) {
   LockEntry& lock = LockOf(node);
   switch (node.timer_kind()) {
-    case TimerKind::kHold:
-      holds_.End(state_.table.HashOf(lock.key()), lock, static_cast<Hold&>(node), HoldEnd::kExpired,
-                 step.now);
+    case TimerKind::kHold: {
+      auto& hold = static_cast<Hold&>(node);
+      holds_.End(state_.table.HashOf(lock.key()), lock, hold,
+                 hold.is_leaving() ? HoldEnd::kBroken : HoldEnd::kExpired, step.now);
       break;
+    }
     case TimerKind::kPlace:
       EndPlace(static_cast<Claim&>(node), step);
       break;

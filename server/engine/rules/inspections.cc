@@ -59,6 +59,7 @@ HolderInfo Inspections::Describe(const Hold& hold, TimeMs now) const {
   info.lease_ms = static_cast<DurationMs>(hold.lease_ms);
   info.mode = ModeOf(hold);
   info.meta = MetaOf(hold).value_or(std::string_view());
+  info.is_leaving = hold.is_leaving();
   if (hold.is_claim()) {
     const auto& claim = static_cast<const Claim&>(hold);
     info.channel = ChannelName(claim);

@@ -14,6 +14,9 @@ LockResult LockRequests::Lock(const LockRequest& request, Attachment& from, Step
     if (request.only_new) {
       return events_.Deny(hash, *lock, request, from.client, DenialReason::kHeld, step.now);
     }
+    if (hold->is_leaving()) {
+      return events_.Deny(hash, *lock, request, from.client, DenialReason::kLeaving, step.now);
+    }
     if (!RepeatedHolds::Covers(ModeOf(*hold), request.mode())) return {LockStatus::kModeDiffers};
     if (bounds_.BringsTooMuch(*hold, request)) return {LockStatus::kOutOfMemory};
     const Hold& held = repeated_holds_.Reacquire(hash, *lock, *hold, request, from, step.now);

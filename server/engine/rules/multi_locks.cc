@@ -115,6 +115,11 @@ LockResult MultiLocks::ReacquireAll(const MultiLock& multi_lock, const MlockRequ
     return events_.Deny(named_.front().name.hash, first, each, from.client, DenialReason::kHeld,
                         now);
   }
+  for (std::size_t i = 0; i < named_.size(); ++i) {
+    const LockEntry& lock = *named_[i].lock;
+    if (!state_.table.FindClaim(lock, each.owner)->is_leaving()) continue;
+    return DenyAll(request, from.client, i, DenialReason::kLeaving, now);
+  }
   const bool is_covered = std::all_of(
       multi_lock.claims.begin(), multi_lock.claims.end(),
       [&](const Claim* claim) { return RepeatedHolds::Covers(claim->mode, each.mode()); });

@@ -61,11 +61,15 @@ WriteResult RedisView::AskNew(const WriteRequest& request, Attachment& from, Ste
 WriteResult RedisView::Rewrite(std::uint64_t hash, LockEntry& lock, const WriteRequest& request,
                                Attachment& from, Step step) {
   auto& hold = const_cast<Hold&>(*lock.oldest_hold());
-  if (lock.hold_count() > 1 || OwnerOf(hold) != request.value) {
-    if (MayEnd(lock)) return TakeOver(hash, lock, request, from, step);
+  const bool is_own = lock.hold_count() == 1 && OwnerOf(hold) == request.value;
+  const bool is_refused_native = !is_own && !MayEnd(lock);
+  // Its client would rely on a longer lease than the hold can have.
+  const bool is_end_fixed = request.end != WrittenEnd::kKept && IsAnyLeaving(lock);
+  if (is_refused_native || is_end_fixed) {
     events_.EmitRefused(hash, lock, request.value, from.client, step.now);
-    return {.status = WriteStatus::kNative};
+    return {.status = is_refused_native ? WriteStatus::kNative : WriteStatus::kLeaving};
   }
+  if (!is_own) return TakeOver(hash, lock, request, from, step);
   const Token token = hold.token;
   // The owner has set its value again, so it knows of its grant, which can no longer be undone.
   if (hold.is_claim()) {
@@ -286,19 +290,33 @@ bool RedisView::Release(const KeyName& key, const Attachment& from, Step step) {
   return true;
 }
 
-bool RedisView::Expire(const ExpiryRequest& request, const Attachment& from, Step step) {
+ExpiryStatus RedisView::Expire(const ExpiryRequest& request, const Attachment& from, Step step) {
   const bool may_change = MayChange(request.key, from, step);
-  if (!may_change) return false;
+  if (!may_change) return ExpiryStatus::kUnchanged;
   const std::uint64_t hash = state_.table.HashOf(request.key);
   LockEntry* lock = state_.table.Find(hash, request.key);
-  if (lock == nullptr || lock->hold_count() == 0) return false;
-  if (!request.MayChange(LongestHold(*lock).deadline(), step.now)) return false;
-  if (request.lease_ms && *request.lease_ms <= 0) return Release(request.key, from, step);
+  if (lock == nullptr || lock->hold_count() == 0) return ExpiryStatus::kUnchanged;
+  if (!request.MayChange(LongestHold(*lock).deadline(), step.now)) return ExpiryStatus::kUnchanged;
+  if (request.lease_ms && *request.lease_ms <= 0) {
+    Release(request.key, from, step);
+    return ExpiryStatus::kChanged;
+  }
+  if (IsAnyLeaving(*lock)) {
+    events_.EmitRefused(hash, *lock, {}, from.client, step.now);
+    return ExpiryStatus::kLeaving;
+  }
   const DurationMs lease_ms = request.lease_ms.value_or(0);
   if (lock->has_plain_hold()) SetLease(hash, *lock, lock->plain, lease_ms, step.now);
-  if (lock->contended == nullptr) return true;
+  if (lock->contended == nullptr) return ExpiryStatus::kChanged;
   for (Claim& hold : lock->contended->holds) SetLease(hash, *lock, hold, lease_ms, step.now);
-  return true;
+  return ExpiryStatus::kChanged;
+}
+
+bool RedisView::IsAnyLeaving(const LockEntry& lock) {
+  if (lock.has_plain_hold() && lock.plain.is_leaving()) return true;
+  if (lock.contended == nullptr) return false;
+  return std::any_of(lock.contended->holds.begin(), lock.contended->holds.end(),
+                     [](const Claim& hold) { return hold.is_leaving(); });
 }
 
 void RedisView::SetLease(std::uint64_t hash, LockEntry& lock, Hold& hold, DurationMs lease_ms,

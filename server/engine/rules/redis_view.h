@@ -66,8 +66,7 @@ class RedisView {
                                       Step step, std::span<WriteResult> written);
   // Ends the holds of the key. True: it had holds.
   bool Release(const KeyName& key, const Attachment& from, Step step);
-  // True: the lease has changed, or ended.
-  bool Expire(const ExpiryRequest& request, const Attachment& from, Step step);
+  ExpiryStatus Expire(const ExpiryRequest& request, const Attachment& from, Step step);
   // Ends the holds that Redis commands took of about `count` locks from `cursor` on, in one
   // database or in all. The cursor works as in LockEngine::Scan. REQUIRES: within a transaction.
   std::uint64_t Flush(std::uint64_t cursor, std::size_t count, std::optional<std::uint8_t> db,
@@ -98,6 +97,7 @@ class RedisView {
   // as above.
   WriteResult Forecast(const WriteRequest& request);
   bool MayEnd(const LockEntry& lock) const;
+  static bool IsAnyLeaving(const LockEntry& lock);
   // Gives the hold a new lease; 0: it never ends.
   void SetLease(std::uint64_t hash, LockEntry& lock, Hold& hold, DurationMs lease_ms, TimeMs now);
   void EndAllHolds(std::uint64_t hash, LockEntry& lock, HoldEnd end, TimeMs now);

@@ -14,9 +14,11 @@ bool Renewals::Renew(const RenewRequest& request, Step step) {
   return true;
 }
 
-// During the grace of a session, only a LOCK by the owner brings the hold back.
+// During the grace of a session, only a LOCK by the owner brings the hold back. A hold that leaves
+// keeps its end.
 bool Renewals::IsRenewable(const Hold* hold) {
-  if (hold == nullptr || !hold->is_claim()) return hold != nullptr;
+  if (hold == nullptr || hold->is_leaving()) return false;
+  if (!hold->is_claim()) return true;
   const auto& claim = static_cast<const Claim&>(*hold);
   return !claim.has_session() || claim.attachment != nullptr;
 }
@@ -50,6 +52,7 @@ void Renewals::ExtendUnsentLease(const ChangeLog::Name& name, DurationMs delay_m
   });
   if (lock == nullptr) return;
   auto& hold = const_cast<Hold&>(*Holds::FindToken(*lock, name.number));
+  if (hold.is_leaving()) return;
   const TimeMs end = std::min(Holds::LeaseEndOf(hold) + delay_ms, kNever);
   if (hold.is_remaining_stored()) state_.LogHold(name.key_hash, hold);
   if (!hold.is_claim()) {

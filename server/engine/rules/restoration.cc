@@ -89,6 +89,7 @@ void Restoration::Restore(const rows::Hold& row, DurationMs restart_grace_ms, Ti
     restored = &claim;
   }
   restored->set_remaining_stored(row.remaining_ms.has_value());
+  restored->set_leaving(row.is_leaving);
   --state_.counts.granted;  // undoes the count of Holds::Add: this process did not grant it
   state_.counts.newest_token = std::max(state_.counts.newest_token, row.id.token);
 }

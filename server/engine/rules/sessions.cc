@@ -111,7 +111,7 @@ bool Sessions::UndoGrant(std::uint64_t key_hash, Token token, Step step) {
   } else {
     auto& claim = static_cast<Claim&>(hold);
     if (claim.is_touched) return false;
-    if (claim.arrival != 0) {
+    if (claim.arrival != 0 && !claim.is_leaving()) {
       places_.Return(claim, step.now);
       places_.LogPlace(claim);
       places_.LoseDelivery(claim, step.now);
@@ -139,15 +139,17 @@ bool Sessions::UndoMultiLock(MultiLock& multi_lock, Step step) {
   LockList locks;
   ForEachClaim(first, [&](Claim& claim) { locks.push_back(&claim.lock); });
   wait_queue_.EnqueueOthers(first);
-  if (multi_lock.is_whole() && first.arrival != 0) {
+  bool is_any_leaving = false;
+  ForEachClaim(first, [&](const Claim& claim) { is_any_leaving |= claim.is_leaving(); });
+  if (multi_lock.is_whole() && first.arrival != 0 && !is_any_leaving) {
     claims_.StopMultiLock(multi_lock);
     ForEachClaim(first, [&](Claim& claim) { places_.Return(claim, step.now); });
     ForEachClaim(first, [&](Claim& claim) { AdoptRequest(claim, first); });
     places_.LogPlace(first);
     places_.LoseDelivery(first, step.now);
   } else {
-    // A place cannot return if some of its claims are gone. Ending the last claim destroys the
-    // multi-lock.
+    // A place cannot return if some of its claims are gone or leave. Ending the last claim
+    // destroys the multi-lock.
     for (LockEntry* lock : locks) {
       Claim& claim = *multi_lock.claims.front();
       holds_.End(state_.table.HashOf(lock->key()), *lock, claim, HoldEnd::kUndone, step.now);

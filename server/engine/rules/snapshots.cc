@@ -39,7 +39,7 @@ rows::Claim Snapshots::RowOf(const Claim& claim) const {
 
 rows::Hold Snapshots::RowOf(const LockEntry& lock, const Hold& hold, bool with_time_left,
                             TimeMs now) const {
-  rows::Hold row{.id = IdOf(lock, hold.token)};
+  rows::Hold row{.id = IdOf(lock, hold.token), .is_leaving = hold.is_leaving()};
   if (hold.is_claim()) {
     row.claim = RowOf(static_cast<const Claim&>(hold));
   } else {

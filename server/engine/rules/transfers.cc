@@ -1,5 +1,6 @@
 #include "server/engine/rules/transfers.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -35,11 +36,21 @@ Token Transfers::HandOver(std::uint64_t hash, LockEntry& lock, Hold& hold, const
   Claim& heir = ClaimForHeir(lock, terms.new_owner, step);
   InheritOptions(heir, old, terms.keeps_terms);
   const TimeMs cool_until = old.extras == nullptr ? 0 : old.extras->cool_until;
+  const Token old_token = old.token;
+  const bool is_leaving = old.is_leaving();
+  DurationMs lease_ms = terms.lease_ms;
+  TimeMs end = terms.end;
+  if (is_leaving) {
+    const auto notice_ms = static_cast<DurationMs>(old.lease_ms);
+    lease_ms = lease_ms == 0 ? notice_ms : std::min(lease_ms, notice_ms);
+    end = std::min(end, Holds::LeaseEndOf(old));
+  }
   Holds::Confirm(old);
   holds_.End(hash, lock, old, HoldEnd::kTransferred, step.now);
-  heir.SetLeaseMs(terms.lease_ms);
+  heir.SetLeaseMs(lease_ms);
+  heir.set_leaving(is_leaving);
   holds_.Add(heir, holds_.NextToken(), nullptr, step.now);
-  holds_.SetLeaseEnd(*lock.contended, heir, terms.end);
+  holds_.SetLeaseEnd(*lock.contended, heir, end);
   if (cool_until > 0 && terms.keeps_terms) heir.NeedExtras().cool_until = cool_until;
   // If the new owner waited by LOCK, the hold is the answer to that LOCK.
   const bool is_answer = heir.attachment != nullptr;
@@ -47,6 +58,7 @@ Token Transfers::HandOver(std::uint64_t hash, LockEntry& lock, Hold& hold, const
   if (terms.client != kUnknownClient && !is_answer) claims_.SetClient(heir, terms.client);
   state_.LogHold(hash, heir);
   events_.EmitWithOther(EventKind::kTransferred, hash, heir, old_owner, step.now);
+  if (is_leaving) events_.EmitLeaving(hash, lock, heir, end, old_token, step.now);
   heir.arrival = 0;  // no place to return to, because the grant of a transfer is not undone
   heir.is_touched = true;
   const Token token = heir.token;

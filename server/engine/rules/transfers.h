@@ -1,5 +1,6 @@
 // TRANSFER: the hold passes to another owner under a new token, with the rest of its lease. The
-// place of the new owner, if any, ends; its waiting request is answered with the new token.
+// place of the new owner, if any, ends; its waiting request is answered with the new token. A hold
+// that leaves keeps its end, and its new owner is told too.
 #pragma once
 
 #include <cstdint>

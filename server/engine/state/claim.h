@@ -48,6 +48,10 @@ class Hold : public TimerNode {
   // Whether it was taken or requested by a Redis command such as SET NX, not by LOCK.
   bool is_redis_way() const { return (spare_bits() & kRedisWay) != 0; }
   void set_redis_way(bool is_redis_way) { SetSpareBit(kRedisWay, is_redis_way); }
+  // Whether BREAK with GRACE has given notice to it: its lease has an end that nothing postpones,
+  // and then it ends by force.
+  bool is_leaving() const { return (spare_bits() & kLeaving) != 0; }
+  void set_leaving(bool is_leaving) { SetSpareBit(kLeaving, is_leaving); }
   void SetSince(TimeMs time) { since = static_cast<std::uint64_t>(time) & ((1ULL << 44) - 1); }
 
   std::uint64_t token : 53;      // 0: not granted
@@ -61,6 +65,7 @@ class Hold : public TimerNode {
  private:
   static constexpr std::uint64_t kRemainingStored = 0x20;
   static constexpr std::uint64_t kRedisWay = 0x40;
+  static constexpr std::uint64_t kLeaving = 0x200;
 };
 
 enum class ClaimState : std::uint8_t {

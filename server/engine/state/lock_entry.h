@@ -194,7 +194,7 @@ class LockEntry {
     Mode mode() const { return {.is_limit_given = (spare_bits() & kLimitGiven) != 0}; }
 
    private:
-    static constexpr std::uint64_t kTouched = 0x10;  // 0x20 and 0x40 belong to Hold
+    static constexpr std::uint64_t kTouched = 0x10;  // 0x20, 0x40 and 0x200 belong to Hold
     static constexpr std::uint64_t kLimitGiven = 0x80;
     static constexpr std::uint64_t kMeta = 0x100;
   };

@@ -91,6 +91,8 @@ class RandomUse {
         break;
       case 6:
         if (Pick(4) == 0) engine_.Break(Key(), std::nullopt, {now_, effects_});
+        if (Pick(2) == 0)
+          engine_.Break(Key(), std::nullopt, {now_, effects_}, Pick(2) == 0 ? 5000 : 50);
         break;
       case 7:
         AskForSeveral();

@@ -52,6 +52,30 @@ class HistoryTest : public testing::Test {
   History history_{History::kBytesMin};
 };
 
+TEST_F(HistoryTest, AHoldThatEndsByTimeAfterANoticeNamesWhoGaveIt) {
+  Event leaving = EventOf(EventKind::kLeaving, "key", "owner", 5000, 42);
+  leaving.grace_ms = 300;
+  history_.BeginForce("pager", "deploy");
+  history_.Take(leaving);
+  history_.EndForce();
+  // The notice passes to the owner that the hold is transferred to.
+  leaving.token = 43;
+  leaving.other_token = 42;
+  history_.Take(leaving);
+  history_.Take(EventOf(EventKind::kBroken, "key", "owner", 5300, 43));
+  history_.Take(EventOf(EventKind::kBroken, "key", "owner", 5300, 44));
+  const std::vector<PastEvent> events = history_.Search({}).events;
+  ASSERT_EQ(events.size(), 4U);
+  EXPECT_EQ(events[0].by, "");
+  for (const std::size_t i : {1U, 2U, 3U}) {
+    EXPECT_EQ(events[i].by, "pager");
+    EXPECT_EQ(events[i].comment, "deploy");
+  }
+  EXPECT_EQ(events[1].grace_ms, 0);
+  EXPECT_EQ(events[2].grace_ms, 300);
+  EXPECT_EQ(events[2].other_token, 0U);
+}
+
 TEST_F(HistoryTest, TellsWhatItWasTold) {
   Event event = EventOf(EventKind::kReleased, "key", "owner", 5000, 42);
   event.held_ms = 1234;

@@ -126,6 +126,7 @@ TEST(StorageRows, EachOptionComesBackAlone) {
   with([](rows::Hold& r) { r.claim.channel = "c"; });
   with([](rows::Hold& r) { r.claim.mlock_keys = {"k"}; });
   with([](rows::Hold& r) { r.remaining_ms = 0; });
+  with([](rows::Hold& r) { r.is_leaving = true; });
 }
 
 TEST(StorageRows, ValuesOfEveryLengthComeBack) {

@@ -119,6 +119,10 @@ TEST_F(EventPublisherTest, EachKindOfEventHasItsWord) {
   EXPECT_EQ(last_event(), "expired");
   alice_.Say("LOCK k alice");
   EXPECT_EQ(tells(bob_, "BREAK k"), "broken");
+  alice_.Say("LOCK k alice");
+  EXPECT_EQ(tells(bob_, "BREAK k GRACE 100ms"), "leaving");
+  server_.AdvanceBy(101);
+  EXPECT_EQ(last_event(), "broken");
   alice_.Say("LOCK k alice SESSION");
   alice_.Close();
   EXPECT_EQ(last_event(), "disconnected");
