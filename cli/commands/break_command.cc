@@ -23,6 +23,7 @@ struct BreakOptions {
   std::string glob;
   std::optional<std::string> owner;
   std::optional<std::string> reason;
+  std::optional<DurationMs> grace_ms;
   bool is_exact = false;
   bool is_dry = false;
   bool is_yes = false;
@@ -41,7 +42,8 @@ bool IsGlob(const BreakOptions& options) {
 }
 
 ForceRelease ForceReleaseOf(const std::string& key, const BreakOptions& options) {
-  return {.key = key, .owner = options.owner, .reason = options.reason};
+  return {
+      .key = key, .owner = options.owner, .reason = options.reason, .grace_ms = options.grace_ms};
 }
 
 // The keys with their partitions, in the order of the keys.
@@ -102,7 +104,7 @@ std::string DescribeTarget(const Target& target, const Screen& screen) {
     text += "  held by " + screen.Printable(holder.who.owner);
     if (!lock.library.empty()) text += " with " + screen.Printable(lock.library);
     if (lock.library.empty() || holder.held_ms > 0) text += " for " + ShowDuration(holder.held_ms);
-    text += ", " + ShowLeaseLeft(holder.ttl_ms);
+    text += ", " + ShowLeaseLeft(holder);
     if (lock.library.empty()) text += ", from " + ShowOrigin(holder.who, screen);
     text += "\n";
   }
@@ -128,13 +130,19 @@ std::string DescribeTarget(const Target& target, const Screen& screen) {
          ": the first in the queue gets it\n";
 }
 
-std::string DescribeAll(const std::vector<Target>& targets, const Screen& screen) {
+std::string DescribeAll(const std::vector<Target>& targets, const BreakOptions& options,
+                        const Screen& screen) {
   std::string text;
   for (std::size_t i = 0; i < targets.size() && i < kKeysShown; ++i) {
     text += DescribeTarget(targets[i], screen);
   }
   if (targets.size() > kKeysShown) {
     text += "... and " + Plural(targets.size() - kKeysShown, "more key") + "\n";
+  }
+  if (options.grace_ms) {
+    return text +
+           "The holders are told first. Each has the lock until it releases it, for at most " +
+           ShowDuration(*options.grace_ms) + ".\n";
   }
   return text +
          "The holders are not asked first: they keep working until they notice that they have lost "
@@ -162,11 +170,15 @@ boost::json::object ObjectOf(const Target& target) {
 
 // `ended` is empty for a dry run.
 void PrintOutcome(const std::vector<Target>& targets, const std::optional<Ended>& ended,
-                  const FleetLeaders& leaders, const Context& context) {
+                  const BreakOptions& options, const FleetLeaders& leaders,
+                  const Context& context) {
   boost::json::array found;
   for (const Target& target : targets) found.push_back(ObjectOf(target));
   boost::json::object object = {{"targets", found}, {"is_dry_run", !ended.has_value()}};
-  if (ended) {
+  if (options.grace_ms) object["grace_ms"] = *options.grace_ms;
+  if (ended && options.grace_ms) {
+    object["leaving"] = ended->holds;
+  } else if (ended) {
     object["ended"] = boost::json::object{{"holds", ended->holds},
                                           {"reservations", ended->reservations},
                                           {"coolings", ended->coolings}};
@@ -193,7 +205,10 @@ Result<int> BreakAll(const BreakOptions& options, const std::vector<Target>& tar
   }
   if (const auto failure = leaders.TotalFailure()) return *failure;
   if (options.is_json) {
-    PrintOutcome(targets, ended, leaders, context);
+    PrintOutcome(targets, ended, options, leaders, context);
+  } else if (options.grace_ms) {
+    context.Print(EndedText(ended) + (ended.holds == 1 ? " leaves" : " leave") + " within " +
+                  ShowDuration(*options.grace_ms) + ".\n");
   } else {
     context.Print(EndedText(ended) + " ended by force.\n");
   }
@@ -213,24 +228,28 @@ Result<int> Break(const BreakOptions& options, Context& context) {
   if (!targets) return targets.failure();
   if (targets->empty()) {
     if (options.is_json)
-      PrintOutcome({}, options.is_dry ? std::nullopt : std::optional(Ended()), *leaders, context);
+      PrintOutcome({}, options.is_dry ? std::nullopt : std::optional(Ended()), options, *leaders,
+                   context);
     context.Say("nothing to end: " + context.errors.Quoted(options.glob) + " is not held" +
                 (options.owner ? " by " + context.errors.Quoted(*options.owner) : ""));
     return context.Conclude(*leaders, kExitNo);
   }
   if (options.is_dry && options.is_json) {
-    PrintOutcome(*targets, std::nullopt, *leaders, context);
+    PrintOutcome(*targets, std::nullopt, options, *leaders, context);
     return context.Conclude(*leaders, kExitDone);
   }
-  if (options.is_dry || !options.is_yes) context.Print(DescribeAll(*targets, context.out));
+  if (options.is_dry || !options.is_yes) {
+    context.Print(DescribeAll(*targets, options, context.out));
+  }
   if (options.is_dry) {
     context.Print("Nothing was done: this was a dry run.\n");
     return context.Conclude(*leaders, kExitDone);
   }
   if (!options.is_yes) {
-    const Result<bool> is_sure =
-        Confirm(context, "End " + EndedText(CountAll(*targets)) + " on " +
-                             Plural(targets->size(), "key") + " by force?");
+    const Result<bool> is_sure = Confirm(
+        context, "End " + EndedText(CountAll(*targets)) + " on " + Plural(targets->size(), "key") +
+                     " by force" +
+                     (options.grace_ms ? " within " + ShowDuration(*options.grace_ms) : "") + "?");
     if (!is_sure) return is_sure.failure();
     if (!*is_sure) return kExitNo;
   }
@@ -241,6 +260,8 @@ Action DescribeBreak(Arguments& arguments) {
   auto options = std::make_shared<BreakOptions>();
   arguments.Required("KEY|GLOB", options->glob, "Name of the lock, or a glob with * ? [a-z]");
   arguments.Text("--owner,-o", options->owner, "End only the holds of this owner");
+  arguments.Lease("--grace", options->grace_ms,
+                  "Tell the holders, and end their holds by force only after this time");
   arguments.Text("--reason", options->reason, "Reason, stored in the history");
   arguments.Flag("--exact", options->is_exact, "Take the name literally, not as a glob");
   arguments.Flag("--dry-run", options->is_dry, "Only show what would happen");

@@ -74,7 +74,7 @@ std::string ExplainDenial(const HoldNames& names, const protocol::Reply& reply,
   if (holders != nullptr && !holders->elements.empty()) {
     const HolderView holder = ReadHolder(holders->elements.front());
     text += "; " + screen.Quoted(holder.who.owner) + " has held it for " +
-            ShowDuration(holder.held_ms) + ", " + ShowLeaseLeft(holder.ttl_ms);
+            ShowDuration(holder.held_ms) + ", " + ShowLeaseLeft(holder);
   }
   text += "; " + std::to_string(IntegerOr(reply, "waiters")) + " waiting";
   const auto position = IntegerField(reply, "position");

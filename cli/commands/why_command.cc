@@ -94,7 +94,7 @@ std::string HoldersSentences(const LockView& lock, const Screen& screen) {
               ShowDuration(holder.held_ms) + ")";
     }
     if (is_own) text += ", from " + ShowOrigin(holder.who, screen);
-    text += ", " + ShowLeaseLeft(holder.ttl_ms);
+    text += ", " + ShowLeaseLeft(holder);
     if (holder.token != 0) text += ", token " + std::to_string(holder.token);
     if (!holder.who.meta.empty()) text += ", note " + screen.Quoted(holder.who.meta);
     text += ".\n";

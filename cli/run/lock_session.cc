@@ -61,9 +61,9 @@ void LockSession::BeginPartialRelease(TimeMs now) {
 }
 
 TimeMs LockSession::HeldUntil() const {
-  if (!options_.is_session || unreachable_since_ == kForever) return lease_until_;
+  if (!options_.is_session || unreachable_since_ == kForever) return lease_.until;
   const DurationMs grace = std::max(options_.grace_ms, was_refused_ ? kRestartGraceMs : kProbeMs);
-  return std::min(lease_until_, unreachable_since_ + grace);
+  return std::min(lease_.until, unreachable_since_ + grace);
 }
 
 TimeMs LockSession::StopAt() const {
@@ -71,11 +71,12 @@ TimeMs LockSession::StopAt() const {
   if (state_ != State::kHeld || until == kForever) return kForever;
   const TimeMs early = until - options_.kill_after_ms - options_.kill_margin_ms;
   // A session without a grace may have ended with its connection, so being early gains nothing.
-  const bool is_early_enough = until == lease_until_ || early > unreachable_since_;
-  return is_early_enough ? early : until;
+  const bool is_early_enough = until == lease_.until || early > unreachable_since_;
+  return std::min(lease_.leaving_since, is_early_enough ? early : until);
 }
 
 std::string LockSession::StopReason() const {
+  if (IsLeaving()) return "an operator wants it back";
   return connection_.ServerName() +
          (unreachable_since_ == kForever ? " did not renew the lease" : " could not be reached") +
          ", and the hold ends soon";
@@ -186,8 +187,9 @@ void LockSession::GiveUp(TimeMs now) {
               " did not confirm the release; the lock becomes free when its lease ends";
     return;
   }
+  if (IsLeaving()) return OnLost("its hold was broken");
   OnLost(connection_.ServerName() + " could not be reached before the " +
-         (lease_until_ <= now ? "lease" : "session's grace") + " ended");
+         (lease_.until <= now ? "lease" : "session's grace") + " ended");
 }
 
 // Requests
@@ -230,8 +232,9 @@ void LockSession::SendRejoin(TimeMs now) {
 void LockSession::SendCheck(TimeMs now) {
   if (!is_listening_) Listen(now);
   std::vector<std::string> words = {"CHECK", options_.keys.front(), Number(token_)};
-  // Without a lease, renewing several keys only checks them.
-  if (options_.words.ttl_ms || options_.keys.size() > 1) {
+  // Without a lease, renewing several keys only checks them. A hold that leaves is not renewed.
+  const bool is_renewed = options_.words.ttl_ms || options_.keys.size() > 1;
+  if (is_renewed && lease_.leaving_since == kForever) {
     words = RequestOn("RENEW", options_.keys);
     words.insert(words.end(), {options_.owner, "TOKEN", Number(token_)});
     if (options_.words.ttl_ms) AddDuration(words, "PX", *options_.words.ttl_ms);
@@ -292,7 +295,12 @@ void LockSession::HandlePush(const protocol::Reply& push, TimeMs now) {
   const LockMessage message(parts[2].text);
   // The event names only the new owner, so the server must say whether this hold was transferred.
   if (message.Text("event") == "transferred") return SendCheck(now);
-  if (message.Number("token") != token_ || !message.EndsHold()) return;
+  if (message.Number("token") != token_) return;
+  if (message.Text("event") == "leaving") {
+    lease_.leaving_since = std::min(lease_.leaving_since, now);
+    lease_.until = std::min(lease_.until, now + message.Number("grace_ms"));
+  }
+  if (!message.EndsHold()) return;
   OnLost("its hold was " + message.Text("event"));
 }
 
@@ -350,6 +358,11 @@ void LockSession::HandleLock(const protocol::Reply& reply, TimeMs now) {
 
 void LockSession::HandleConfirmation(const protocol::Reply& reply, const Sent& sent, TimeMs now) {
   if (state_ == State::kReleasing) return;
+  // A hold that leaves is not renewed, but still held.
+  if (IsLeaving() && (reply.integer != 0 || sent.at <= lease_.leaving_since)) {
+    send_at_ = now + kCheckEveryMs;
+    return;
+  }
   if (reply.integer == 0) {
     if (state_ == State::kHeld) {
       return OnLost(connection_.ServerName() + " says that this token no longer holds it");
@@ -361,7 +374,7 @@ void LockSession::HandleConfirmation(const protocol::Reply& reply, const Sent& s
   state_ = State::kHeld;
   send_at_ = now + kCheckEveryMs;
   if (!options_.words.ttl_ms) return;
-  lease_until_ = sent.at + *options_.words.ttl_ms;
+  lease_.until = sent.at + *options_.words.ttl_ms;
   const DurationMs spare_ms =
       *options_.words.ttl_ms - options_.kill_after_ms - options_.kill_margin_ms;
   send_at_ = std::min(send_at_, now + spare_ms / 3);

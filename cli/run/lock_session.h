@@ -69,6 +69,8 @@ class LockSession {
   };
 
   bool IsOver() const { return state_ >= State::kReleased; }
+  // Whether an operator wants the lock back (BREAK with GRACE). It is held until the grace is over.
+  bool IsLeaving() const { return state_ == State::kHeld && lease_.leaving_since != kForever; }
   TimeMs HeldUntil() const;
   TimeMs GiveUpAt() const;
   TimeMs AnswerDueAt() const;
@@ -117,7 +119,10 @@ class LockSession {
   DurationMs backoff_ms_ = 0;
 
   std::int64_t token_ = 0;
-  TimeMs lease_until_ = kForever;    // kForever: no lease
+  struct {
+    TimeMs until = kForever;          // kForever: no lease
+    TimeMs leaving_since = kForever;  // kForever: no operator has asked for the lock
+  } lease_;
   TimeMs send_at_ = kForever;        // when to send the next LOCK or check
   bool is_listening_ = false;        // subscribed on this connection
   bool is_partial_release_ = false;  // releasing the keys that remain after a loss

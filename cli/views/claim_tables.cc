@@ -50,8 +50,9 @@ std::string ShowTimeLeft(const std::optional<DurationMs>& left_ms, const std::st
   return left_ms ? ShowDuration(std::max<DurationMs>(*left_ms, 0)) : if_none;
 }
 
-std::string ShowLeaseLeft(const std::optional<DurationMs>& left_ms) {
-  return left_ms ? "lease left " + ShowTimeLeft(left_ms, "") : "unlimited lease";
+std::string ShowLeaseLeft(const HolderView& holder) {
+  if (holder.is_leaving) return "leaving within " + ShowTimeLeft(holder.ttl_ms, "");
+  return holder.ttl_ms ? "lease left " + ShowTimeLeft(holder.ttl_ms, "") : "unlimited lease";
 }
 
 std::string ShowOrigin(const ClaimantView& who, const Screen& screen) {
@@ -80,7 +81,8 @@ std::string HoldersTable(const std::vector<HolderView>& holders, const Screen& s
                {holder.token == 0 ? "-" : std::to_string(holder.token)},
                {ModeText(holder.who)},
                {Elapsed(holder.who, holder.held_ms)},
-               {ShowTimeLeft(holder.ttl_ms, "unlimited"), TintOfTtl(holder)},
+               {ShowTimeLeft(holder.ttl_ms, "unlimited") + (holder.is_leaving ? ", leaving" : ""),
+                TintOfTtl(holder)},
                {SessionText(holder)},
                {Origin(holder.who, screen)},
                {screen.Printable(holder.who.label)},

@@ -16,7 +16,7 @@ std::string PlacesTable(const std::vector<PlaceView>& places, const Screen& scre
 std::string ShowTimeLeft(const std::optional<DurationMs>& left_ms, const std::string& if_none);
 
 // "lease left 12.3s", or "unlimited lease".
-std::string ShowLeaseLeft(const std::optional<DurationMs>& left_ms);
+std::string ShowLeaseLeft(const HolderView& holder);
 
 // "10.0.0.7:51234 (worker, user app)", with the parts that are known; adds "gone" if the connection
 // is lost.

@@ -50,9 +50,10 @@ std::string EndedText(const Ended& ended) {
 }
 
 void RemoveNonTargets(LockView& lock, const ForceRelease& force) {
-  if (!force.owner) return;
+  if (!force.owner && !force.grace_ms) return;
   lock.reserved_count = 0;
   lock.cooling_ms = 0;
+  if (!force.owner) return;
   std::erase_if(lock.holders,
                 [&](const HolderView& holder) { return holder.who.owner != *force.owner; });
 }
@@ -63,10 +64,12 @@ Result<std::optional<Ended>> BreakIfUnchanged(const ForceRelease& force, const L
   if (!lock) return lock.failure();
   RemoveNonTargets(*lock, force);
   if (!IsUnchanged(*lock, seen)) return std::optional<Ended>();
-  std::vector<std::string_view> words = {"BREAK", force.key};
+  std::vector<std::string> words = {"BREAK", force.key};
   if (force.owner) words.push_back(*force.owner);
+  if (force.grace_ms) words.insert(words.end(), {"GRACE", std::to_string(*force.grace_ms)});
   if (force.reason) words.insert(words.end(), {"REASON", *force.reason});
-  const Result<protocol::Reply> reply = client.Ask(words);
+  const std::vector<std::string_view> request(words.begin(), words.end());
+  const Result<protocol::Reply> reply = client.Ask(request);
   if (!reply) return reply.failure();
   Ended ended = CountTargets(*lock);
   ended.holds = reply->integer;

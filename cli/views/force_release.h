@@ -15,6 +15,7 @@ struct ForceRelease {
   std::string key;
   std::optional<std::string> owner = {};  // end only this owner's holds
   std::optional<std::string> reason = {};
+  std::optional<DurationMs> grace_ms = {};  // the holders may release it before
 };
 
 // What a forced release ends, on one key or on several.
@@ -32,7 +33,7 @@ Ended CountTargets(const LockView& lock);
 std::string EndedText(const Ended& ended);
 
 // Removes from `lock` what the release does not end: with an owner, everything but the holds of
-// that owner.
+// that owner; with a grace, everything but holds.
 void RemoveNonTargets(LockView& lock, const ForceRelease& force);
 
 // Returns what ended. Returns nullopt and does nothing if the key has holders or reservations that

@@ -111,6 +111,8 @@ std::string ShowEventDetails(const protocol::Reply& event, const Screen& screen)
   }
   if (!by.empty()) add("by " + screen.Printable(by));
   if (!comment.empty()) add(screen.Quoted(comment));
+  const std::int64_t grace_ms = IntegerOr(event, "grace_ms");
+  if (grace_ms > 0) add("within " + ShowDuration(grace_ms));
   return text;
 }
 
@@ -118,7 +120,7 @@ Tint TintOfEvent(std::string_view event) {
   constexpr auto kBad =
       std::to_array<std::string_view>({"expired", "broken", "disconnected", "undone", "refused"});
   constexpr auto kWarning =
-      std::to_array<std::string_view>({"denied", "timeout", "cancelled", "lapsed"});
+      std::to_array<std::string_view>({"denied", "timeout", "cancelled", "lapsed", "leaving"});
   if (event == "granted") return Tint::kGood;
   if (std::ranges::find(kBad, event) != kBad.end()) return Tint::kBad;
   return std::ranges::find(kWarning, event) != kWarning.end() ? Tint::kWarning : Tint::kNone;

@@ -45,7 +45,8 @@ HolderView ReadHolder(const protocol::Reply& map) {
           .token = IntegerOr(map, "token"),
           .held_ms = IntegerOr(map, "held_ms"),
           .ttl_ms = IntegerField(map, "ttl_ms"),
-          .session = WordField(map, "session")};
+          .session = WordField(map, "session"),
+          .is_leaving = IntegerOr(map, "leaving") != 0};
 }
 
 PlaceView ReadPlace(const protocol::Reply& map) {

@@ -33,6 +33,7 @@ struct HolderView {
   DurationMs held_ms = 0;
   std::optional<DurationMs> ttl_ms;  // none: unlimited
   std::string session;               // "open", "lost" or empty
+  bool is_leaving = false;           // by `break --grace`
 };
 
 struct PlaceView {

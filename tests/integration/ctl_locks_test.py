@@ -327,6 +327,25 @@ class Breaking(WithServer):
                          "1 hold and 2 cooldowns ended by force.\n")
         self.assertIsInstance(self.own.ask("LOCK", "c1", "b"), int)
 
+    def test_with_a_grace_the_holder_is_told_first(self):
+        self.own.ask("LOCK", "k", "a", "PX", "60000")
+        self.own.ask("LOCK", "k", "w", "KEEP", "40s")
+        text = self.ctl.text("break", "k", "--grace", "20s", "--dry-run")
+        self.assertIn("for at most 20.0s.\nNothing was done", text)
+        found = self.ctl.json("break", "k", "--grace", "20s", "--dry-run")
+        self.assertEqual(found["grace_ms"], 20000)
+        self.assertEqual(self.own.ask("RENEW", "k", "a", "PX", "60000"), 1)
+        self.assertEqual(self.ctl.text("break", "k", "--grace", "20s", "--yes", "--reason", "stop"),
+                         "1 hold leaves within 20.0s.\n")
+        self.assertEqual(self.own.ask("LOCKED", "k", "a"), 1)
+        self.assertRegex(self.ctl.text("show", "k"), r"1\d\.\ds, leaving")
+        self.assertRegex(self.ctl.text("why", "k"), r"leaving within 1\d\.\ds")
+        self.assertRegex(self.ctl.text("history", "k"), r"leaving .*'stop', within 20\.0s")
+        self.assertEqual(self.ctl.json("break", "k", "--grace", "10s", "--yes")["leaving"], 1)
+        self.own.ask("UNLOCK", "k", "a")
+        self.assertEqual(self.ctl.run("break", "k", "--grace", "10s", "--yes").returncode, NO)
+        self.assertEqual(self.own.ask("POSITION", "k", "w"), 1)
+
     def test_a_name_with_a_star_can_be_meant_exactly(self):
         self.own.ask("LOCK", "k*", "a")
         self.own.ask("LOCK", "kk", "a")

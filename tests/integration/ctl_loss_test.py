@@ -115,6 +115,46 @@ class AtOnce(Runs):
         self.assertTrue(self.is_told)
 
 
+class Leaving(Runs):
+    """With a grace, the next owner gets the lock when the command has ended, and not before."""
+
+    ROLLS_BACK = ("-c", "trap 'sleep 0.5; exit 0' TERM; echo ready; sleep 600 & wait")
+    LASTS = ("-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done")
+
+    def begin(self, words, script):
+        return self.enterContext(self.ctl.start("run", *words, "--owner", "me", "--", "sh", *script,
+                                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                                text=True))
+
+    def ask_for(self, words, script, grace):
+        runner = self.begin(words, script)
+        self.assertEqual(runner.stdout.readline(), "ready\n")
+        self.assertEqual(self.own.ask("BREAK", "k", "GRACE", grace), 1)
+        asked = time.monotonic()
+        with self.server.connect() as next_owner:
+            self.assertIsInstance(next_owner.ask("LOCK", "k", "next", "WAIT", "10m"), int)
+        took = time.monotonic() - asked
+        said = runner.communicate(timeout=PATIENCE_SECONDS)[1]
+        self.assertEqual(runner.returncode, LOST)
+        self.assertIn("an operator wants it back", said)
+        past = self.own.ask("HISTORY", "k", "OWNER", "me")
+        return took, [event[b"event"] for event in past[b"events"]]
+
+    def test_it_is_released_when_the_command_has_rolled_back(self):
+        for words in (("k", "--ttl", "1h", "--kill-after", "10m"), ("k", "--session"),
+                      ("--key", "a", "--key", "k", "--ttl", "1h")):
+            with self.subTest(words):
+                took, events = self.ask_for(words, self.ROLLS_BACK, "1h")
+                self.assertGreaterEqual(took, 0.5)
+                self.assertEqual(events[:2], [b"released", b"leaving"])
+                self.own.ask("BREAK", "k")
+
+    def test_the_command_has_ended_before_the_grace(self):
+        took, events = self.ask_for(("k", "--ttl", "1h", "--kill-after", "10m"), self.LASTS, "2s")
+        self.assertLess(took, PATIENCE_SECONDS)
+        self.assertEqual(events[:2], [b"released", b"leaving"])
+
+
 class OtherHolds(Runs):
 
     def test_what_others_of_a_semaphore_do_is_no_loss(self):
