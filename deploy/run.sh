@@ -4,7 +4,7 @@
 #   deploy/run.sh [OPTION...]    the options are fairlockd's (see fairlockd --help)
 #
 # The data is in ./data of the checkout, fairlockctl in build/release/bin. Once the server answers,
-# prints commands to try, and the address of the dashboard.
+# prints commands to try, and the address of the dashboard. The first build takes some minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
