@@ -24,6 +24,7 @@ REDIS_WORDS = [
     r"value is out of range, must be positive",
     r"value is not a valid float",
     r"min or max is not a float",
+    r"Invalid bitfield type\. .*",
 ]
 
 
@@ -88,8 +89,10 @@ def wrong_values(command, leaf):
     """Returns values that the documentation of all commands rules out for arguments of that
     name."""
     if leaf.type == "key":
-        # Scripts check their keys themselves.
-        return [] if command.group == "scripts" else ["", "k" * 1025]
+        # Scripts check their keys themselves. The commands of Redis take the empty key.
+        if command.group == "scripts":
+            return []
+        return ["", "k" * 1025] if command.group == "lock" else ["k" * 1025]
     if leaf.name == "timeout" and command.group == "list":
         return ["x", "-1", ""]
     if leaf.name == "cursor":
@@ -168,7 +171,8 @@ UNASKABLE = {"QUIT"}
 # Commands that, as in Redis, read their other arguments only if there is a value, and how to create
 # one.
 FILLED = {"HSCAN": ["HSET", "some-key", "f", "v"], "SSCAN": ["SADD", "some-key", "m"],
-          "ZSCAN": ["ZADD", "some-key", "1", "m"], "LINDEX": ["RPUSH", "some-key", "e"]}
+          "ZSCAN": ["ZADD", "some-key", "1", "m"], "LINDEX": ["RPUSH", "some-key", "e"],
+          "LSET": ["RPUSH", "some-key", "e"], "GETEX": ["SET", "some-key", "v"]}
 # Commands of which Redis has another form, with this many arguments: WAIT with two numbers.
 FOREIGN_FORMS = {"WAIT": 2}
 

@@ -123,8 +123,7 @@ class Leaving(Runs):
 
     def begin(self, words, script):
         return self.enterContext(self.ctl.start("run", *words, "--owner", "me", "--", "sh", *script,
-                                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                                text=True))
+                                                stdout=subprocess.PIPE, stderr=subprocess.PIPE))
 
     def ask_for(self, words, script, grace):
         runner = self.begin(words, script)
@@ -138,7 +137,8 @@ class Leaving(Runs):
         self.assertEqual(runner.returncode, LOST)
         self.assertIn("an operator wants it back", said)
         past = self.own.ask("HISTORY", "k", "OWNER", "me")
-        return took, [event[b"event"] for event in past[b"events"]]
+        events = past[past.index(b"events") + 1]
+        return took, [event[event.index(b"event") + 1] for event in events]
 
     def test_it_is_released_when_the_command_has_rolled_back(self):
         for words in (("k", "--ttl", "1h", "--kill-after", "10m"), ("k", "--session"),
