@@ -24,7 +24,6 @@ using fairlock::server::CommandLine;
 using fairlock::server::ServeEnd;
 
 constexpr int kWrongOptions = 2;
-constexpr int kStorageFailed = 3;
 
 int Fail(const std::string& error) {
   std::cerr << "fairlockd: " << error << '\n';
@@ -56,7 +55,7 @@ int Serve(const CommandLine& line, std::span<const char* const> options, char** 
       return EXIT_FAILURE;
     case ServeEnd::kStorageFailed:
       // The database stays open and its threads still run, so exit without destructors.
-      std::_Exit(kStorageFailed);
+      std::_Exit(fairlock::server::kStorageFailedStatus);
     case ServeEnd::kDeposed:
       // Executes the program again, so that no state of the lost leadership is left.
       ::execv("/proc/self/exe", argv);

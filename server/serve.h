@@ -10,6 +10,9 @@
 
 namespace fairlock::server {
 
+// The exit status of the process after kStorageFailed.
+inline constexpr int kStorageFailedStatus = 3;
+
 enum class ServeEnd : std::uint8_t {
   kStopped,
   kFailed,         // it could not start

@@ -18,6 +18,7 @@
 #include "server/net/sockets/listening_socket.h"
 #include "server/process/start_values.h"
 #include "server/process/version.h"
+#include "server/serve.h"
 #include "server/services/data_tools.h"
 
 namespace fairlock::server {
@@ -362,10 +363,13 @@ void Server::OnSignal(int signal) {
 
 // Makes the next signal end the process at once, even if the loop is blocked, for example by the
 // disk. To a server that would start again as a standby it is the first request to stop, and a
-// deposed server has nothing left to do.
+// deposed server has nothing left to do. One that ends because the storage has failed says so by
+// its exit status, also if it was told to stop a moment later.
 void Server::EndAtNextSignal() {
   struct sigaction ending {};
-  ending.sa_handler = keeping_.starts_again() ? EndAtOnce<EXIT_SUCCESS> : EndAtOnce<EXIT_FAILURE>;
+  ending.sa_handler = EndAtOnce<EXIT_FAILURE>;
+  if (keeping_.has_failed()) ending.sa_handler = EndAtOnce<kStorageFailedStatus>;
+  if (keeping_.starts_again()) ending.sa_handler = EndAtOnce<EXIT_SUCCESS>;
   signals_.clear();
   std::signal(SIGHUP, SIG_IGN);
   ::sigaction(SIGTERM, &ending, nullptr);

@@ -21,7 +21,7 @@ class Console {
   bool ReadRequest();
   void Execute(std::string& reply);
 
-  script::ScriptStage stage_;
+  script::ScriptStage stage_{{.time_max_ms = 60'000}};
   std::string input_;
   std::size_t consumed_ = 0;
   protocol::RequestParser parser_;
