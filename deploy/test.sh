@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 [ "${1:-}" = --prepare ] ||
-  echo "This builds everything and runs every test. It takes about 40 minutes with two" \
+  echo "This builds everything and runs every test. It takes about half an hour with two" \
     "processors, longer beside other work, and as long again for each sanitizer."
 deploy/install-packages.sh build run test
 deploy/install-node-modules.sh || true
