@@ -1,9 +1,9 @@
 """However a script spends its time, it is stopped. Notes how long other clients waited."""
 
-import threading
 import time
 import unittest
 
+from longest_ping import LongestPing
 from own_server import IS_MEASURED, Server, note_figure
 import resp
 
@@ -53,39 +53,13 @@ def fill(connection):
             assert connection.reply() == "OK"
 
 
-class Pings:
-    """Another connection, which sends PINGs repeatedly. Used in a with statement."""
-
-    def __init__(self, server):
-        self.connection = server.connect()
-        self.is_over = threading.Event()
-        self.longest = 0.0
-        self.thread = threading.Thread(target=self._run)
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *failure):
-        self.is_over.set()
-        self.thread.join()
-        self.connection.close()
-
-    def _run(self):
-        while not self.is_over.is_set():
-            begin = time.monotonic()
-            self.connection.ask("PING")
-            self.longest = max(self.longest, time.monotonic() - begin)
-            time.sleep(0.001)
-
-
 def longest_ping_ms(server, script):
-    with server.connect() as connection, Pings(server) as pings:
+    with server.connect() as connection, LongestPing(server) as pings:
         time.sleep(0.01)
         reply = connection.ask("EVAL", script, 0)
         assert "the script was stopped after" in reply, reply
         time.sleep(0.01)
-    return pings.longest * 1000
+    return pings.milliseconds
 
 
 @unittest.skipUnless(IS_MEASURED, "the build is made to find mistakes")
