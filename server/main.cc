@@ -44,7 +44,8 @@ bool CreateFleet(const CommandLine& line) {
                                      {.fleet = line.copied_fleet, .etcd = line.copied_etcd});
 }
 
-int Serve(const CommandLine& line, std::span<const char* const> options, char** argv) {
+// Serves, and returns the exit status.
+int RunServer(const CommandLine& line, std::span<const char* const> options, char** argv) {
   std::string error;
   const ServeEnd end = fairlock::server::Serve(line, options, error);
   if (!error.empty()) return Fail(error);
@@ -105,7 +106,7 @@ int main(int argc, char** argv) {
     case Action::kHashPassword:
       return fairlock::server::PrintPasswordHash() ? EXIT_SUCCESS : EXIT_FAILURE;
     case Action::kRun:
-      return Serve(line, options, argv);
+      return RunServer(line, options, argv);
   }
   return EXIT_FAILURE;
 }

@@ -19,11 +19,15 @@ HttpStream::~HttpStream() = default;
 
 void HttpStream::BeginTls(SslHandle ssl) { tls_ = std::make_unique<Tls>(*tcp_, ssl.release()); }
 
-void HttpStream::ReadSome(boost::asio::mutable_buffer buffer, CompletionHandle completion) {
-  auto done = [completion = std::move(completion)](const Error& error, std::size_t bytes) mutable {
+auto HttpStream::HandlerOf(CompletionHandle completion) {
+  return [completion = std::move(completion)](const Error& error, std::size_t bytes) mutable {
     Completion& what = *completion;
     what.Complete(std::move(completion), error, bytes);
   };
+}
+
+void HttpStream::ReadSome(boost::asio::mutable_buffer buffer, CompletionHandle completion) {
+  auto done = HandlerOf(std::move(completion));
   if (tls_ != nullptr) {
     tls_->async_read_some(buffer, std::move(done));
   } else {
@@ -32,10 +36,7 @@ void HttpStream::ReadSome(boost::asio::mutable_buffer buffer, CompletionHandle c
 }
 
 void HttpStream::WriteSome(const ConstBuffers& buffers, CompletionHandle completion) {
-  auto done = [completion = std::move(completion)](const Error& error, std::size_t bytes) mutable {
-    Completion& what = *completion;
-    what.Complete(std::move(completion), error, bytes);
-  };
+  auto done = HandlerOf(std::move(completion));
   if (tls_ != nullptr) {
     tls_->async_write_some(buffers, std::move(done));
   } else {

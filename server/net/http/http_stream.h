@@ -48,7 +48,7 @@ class HttpStream {
     ReadSome(first, Erased(std::forward<Handler>(handler)));
   }
 
-  // Writes from the first of `buffers`.
+  // Writes from the first four of `buffers` that are not empty.
   template <typename Buffers, typename Handler>
   void async_write_some(const Buffers& buffers, Handler&& handler) {
     ConstBuffers some;
@@ -107,6 +107,7 @@ class HttpStream {
     return std::make_unique<CompletionOf<std::decay_t<Handler>>>(std::forward<Handler>(handler));
   }
 
+  static auto HandlerOf(CompletionHandle completion);
   void ReadSome(boost::asio::mutable_buffer buffer, CompletionHandle completion);
   void WriteSome(const ConstBuffers& buffers, CompletionHandle completion);
 
