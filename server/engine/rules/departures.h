@@ -1,6 +1,7 @@
-// BREAK with GRACE: a hold is told to leave. It ends when its owner releases it, or by force when
-// the grace is over. Until then it is held as before, but nothing postpones its end: RENEW and a
-// repeated LOCK of its owner fail, and TRANSFER passes the notice on. The queue is not affected.
+// BREAK with GRACE gives notice to a hold. The hold ends when its owner releases it, or by force
+// when the grace is over. Until then, the lock is held as before, but nothing postpones the end:
+// RENEW and a repeated LOCK of its owner fail, and TRANSFER passes the notice on. The queue is not
+// affected.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // TRANSFER: the hold passes to another owner under a new token, with the rest of its lease. The
-// place of the new owner, if any, ends; its waiting request is answered with the new token. A hold
-// that leaves keeps its end, and its new owner is told too.
+// place of the new owner, if any, ends; its waiting request is answered with the new token. After
+// notice by BREAK, the hold keeps its end, and an event informs its new owner.
 #pragma once
 
 #include <cstdint>
