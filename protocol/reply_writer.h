@@ -40,6 +40,8 @@ class ReplyWriter {
   RespVersion version() const { return version_; }
   // The code of the error that this writer has written; nullopt: it has not written an error.
   std::optional<ErrorCode> error() const { return error_; }
+  // All bytes of the string, also those before the first reply; valid until the next reply.
+  std::string_view written() const { return out_; }
 
   void Ok() { out_.append(replies::kOk); }
   void Null();

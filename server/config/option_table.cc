@@ -182,11 +182,11 @@ constexpr auto kOptions = std::to_array<Option>({
      &Config::max_locks_per_connection,
      "Maximum number of locks held or waited for that were last requested on one connection, "
      "counting each key of an MLOCK; further ones are refused. 0: unlimited."},
-    {"value_elements_max", OptionType::kNumber, "1000", 1, values::kElementsMax, true, "",
+    {"value_elements_max", OptionType::kNumber, "4294967294", 1, values::kElementsMax, true, "",
      &Config::value_elements_max,
      "Maximum number of elements of a hash, list, set or sorted set; a command that would add more "
-     "is refused. Every change writes the whole value."},
-    {"value_bytes_max", OptionType::kSize, "64kb", kKb, values::kBytesMax, true, "",
+     "is refused."},
+    {"value_bytes_max", OptionType::kSize, "1024gb", kKb, values::kBytesMax, true, "",
      &Config::value_bytes_max,
      "Maximum size of a hash, list, set or sorted set, with 16 bytes for each element in addition "
      "to its own; a command that would exceed it is refused."},

@@ -222,15 +222,15 @@ class LockEngine final {
   DurationMs KeepOfValues(std::string_view key) const {
     return rules_.value_places.KeepOfValues(key);
   }
-  // While memory is short, nothing that would need memory is granted or queued; while disk space
-  // is, no new holds or places are accepted.
+  // While memory or disk space is short, nothing new is granted or queued that would need it.
   void set_short_of_memory(bool is_short) { rules_.bounds.set_short_of_memory(is_short); }
   void set_short_of_space(bool is_short) { rules_.bounds.set_short_of_space(is_short); }
-  // Set the sinks for all events and for the notices of NOTIFY; null: they are dropped.
+  // While set, no request is refused because of these, or of a bound on locks or claims.
+  void set_bounds_lifted(bool are_lifted) { rules_.bounds.set_lifted(are_lifted); }
+  // The sinks of all events, and of the notices of NOTIFY; null: they are dropped.
   void set_event_sink(EventSink* sink) { rules_.events.set_event_sink(sink); }
   void set_notice_sink(NoticeSink* sink) { rules_.events.set_notice_sink(sink); }
-  // Freezes the state for good: no deadline ends anything, connections and channels that close
-  // change nothing, and nothing is emitted. REQUIRES: no request follows.
+  // Freezes the state for good: nothing ends any more. REQUIRES: no request follows.
   void Freeze() { state_.is_frozen = true; }
   // Hints for requests that follow soon: Prefetch loads the table entry of the key, and returns the
   // hash of the key; PrefetchLock, a moment later, loads the lock itself.

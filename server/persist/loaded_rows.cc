@@ -71,29 +71,66 @@ std::string_view LoadedRows::Keep(char kind, std::string_view bytes) {
   return {to, size};
 }
 
+LoadedRows::Rows* LoadedRows::RowsOf(const storage::Change& change) {
+  if (change.kind != storage::RowKind::kElement) return &rows_;
+  rows::Element element;
+  const bool is_right = storage::DecodeElementId(change.key, element);
+  assert(is_right);
+  static_cast<void>(is_right);
+  newest_number_ = std::max(newest_number_, element.value_number);
+  const auto found = elements_.find(element.value_number);
+  if (found != elements_.end()) return found->second.get();
+  if (change.is_deletion) return nullptr;
+  return elements_.emplace(element.value_number, std::make_unique<Rows>()).first->second.get();
+}
+
+void LoadedRows::DropElementsOf(std::string_view previous, const storage::Change& change) {
+  const std::uint64_t number = storage::NumberOfValue(previous);
+  if (number == 0 || (!change.is_deletion && storage::NumberOfValue(change.value) == number)) {
+    return;
+  }
+  newest_number_ = std::max(newest_number_, number);
+  const auto found = elements_.find(number);
+  if (found == elements_.end()) return;
+  for (const auto& [name, value] : *found->second) {
+    const std::size_t gone = name.bytes.size() + value.size() + 1;
+    blocks_.live -= gone;
+    blocks_.garbage += gone;
+  }
+  element_count_ -= found->second->size();
+  elements_.erase(found);
+}
+
 void LoadedRows::Apply(const storage::Change& change) {
+  Rows* const rows = RowsOf(change);
+  if (rows == nullptr) return;
   const char kind = static_cast<char>(change.kind);
   scratch_.assign(1, kind).append(change.key);
   Name name(scratch_);
-  const auto found = rows_.find(name);
-  if (found != rows_.end()) {
+  const auto found = rows->find(name);
+  const bool is_there = found != rows->end();
+  if (is_there) {
+    if (change.kind == storage::RowKind::kValue) DropElementsOf(found->second, change);
     const std::size_t value_bytes = found->second.size() + 1;
     const std::size_t gone =
         change.is_deletion ? found->first.bytes.size() + value_bytes : value_bytes;
     blocks_.live -= gone;
     blocks_.garbage += gone;
   }
+  const bool is_element = rows != &rows_;
   if (change.is_deletion) {
-    if (found != rows_.end()) rows_.erase(found);
+    if (is_there) rows->erase(found);
+    if (is_there && is_element) --element_count_;
   } else {
     const std::string_view value = Keep(kind, change.value).substr(1);
     blocks_.live += value.size() + 1;
-    if (found != rows_.end()) {
+    if (is_there) {
       found->second = value;
     } else {
       name.bytes = Keep(kind, change.key);
       blocks_.live += name.bytes.size();
-      rows_.emplace(name, value);
+      rows->emplace(name, value);
+      if (is_element) ++element_count_;
     }
   }
   if (blocks_.garbage > std::max(kGarbageBytesMin, blocks_.live)) Compact();
@@ -102,16 +139,21 @@ void LoadedRows::Apply(const storage::Change& change) {
 void LoadedRows::Compact() {
   const auto old_blocks = std::exchange(blocks_.all, {});
   blocks_.left = blocks_.bytes = blocks_.garbage = 0;
-  Rows rows;
-  rows.reserve(rows_.size());
-  for (const auto& [old_name, old_value] : rows_) {
+  MoveToNewBlocks(rows_);
+  for (auto& [number, rows] : elements_) MoveToNewBlocks(*rows);
+}
+
+void LoadedRows::MoveToNewBlocks(Rows& rows) {
+  Rows moved;
+  moved.reserve(rows.size());
+  for (const auto& [old_name, old_value] : rows) {
     const char kind = old_name.bytes[0];
     const std::string_view value = Keep(kind, old_value).substr(1);
     Name name = old_name;
     name.bytes = Keep(kind, old_name.bytes.substr(1));
-    rows.emplace(name, value);
+    moved.emplace(name, value);
   }
-  rows_ = std::move(rows);
+  rows = std::move(moved);
 }
 
 storage::Status LoadedRows::Finish() {
@@ -168,10 +210,25 @@ storage::Status LoadedRows::Sort(std::string_view name, std::string_view value) 
       rows::Value row;
       if (!storage::DecodeRow(key, value, row) || !IsWithinBounds(row)) return NotOurs("value");
       values_.push_back({0, key, value});
-      return {};
+      return CheckElements(row);
     }
+    case storage::RowKind::kElement:
+      break;  // not among these rows
   }
   return NotOurs("row");
+}
+
+// A large value has elements, all of its type.
+storage::Status LoadedRows::CheckElements(const rows::Value& value) const {
+  if (value.number == 0) return {};
+  const auto found = elements_.find(value.number);
+  if (found == elements_.end() || found->second->empty()) return NotOurs("value");
+  rows::Element element;
+  for (const auto& [name, text] : *found->second) {
+    if (!storage::DecodeElementId(name.bytes.substr(1), element)) return NotOurs("element");
+    if (element.type != value.type) return NotOurs("element");
+  }
+  return {};
 }
 
 void LoadedRows::TakeMeta(std::string_view key, std::string_view value) {
@@ -221,9 +278,29 @@ void LoadedRows::RestoreInto(engine::LockEngine& engine, const RestoreOptions& o
 
 void LoadedRows::RestoreInto(values::ValueStore& values, engine::TimeMs now) const {
   rows::Value row;
+  values.SkipNumbersTo(newest_number_);
   for (const Ranked& ranked : values_) {
-    if (storage::DecodeRow(ranked.key, ranked.value, row)) values.Restore(row, now);
+    if (!storage::DecodeRow(ranked.key, ranked.value, row)) continue;
+    values::Value& value = values.Restore(row, now);
+    if (row.number > 0) RestoreElements(value, row.number);
   }
+}
+
+void LoadedRows::RestoreElements(values::Value& value, std::uint64_t number) const {
+  const Rows& stored = *elements_.find(number)->second;
+  std::vector<rows::Element> in_order;  // only of a list
+  rows::Element element;
+  for (const auto& [name, text] : stored) {
+    if (!storage::DecodeRow(name.bytes.substr(1), text, element)) continue;
+    if (element.type == rows::ValueType::kList) {
+      in_order.push_back(element);
+    } else {
+      values::ValueStore::Restore(value, element);
+    }
+  }
+  std::ranges::sort(in_order, {}, &rows::Element::place);
+  for (const rows::Element& each : in_order) values::ValueStore::Restore(value, each);
+  values::ValueStore::EndRestore(value);
 }
 
 }  // namespace fairlock::persist

@@ -40,7 +40,7 @@ class LoadedRows final : public storage::ChangeSink {
   const std::string& last_boot_id() const { return last_boot_id_; }
   std::uint64_t last_run_flags() const { return last_run_flags_; }  // of storage's LastRun
   std::uint64_t newest_token() const;
-  std::size_t size() const { return rows_.size(); }
+  std::size_t size() const { return rows_.size() + element_count_; }
   bool has_long_leases() const { return has_long_leases_; }
   // The memory allocated for names and values.
   std::size_t block_bytes() const { return blocks_.bytes; }
@@ -66,6 +66,8 @@ class LoadedRows final : public storage::ChangeSink {
   };
   // Names and values are views into blocks_.
   using Rows = boost::unordered_flat_map<Name, std::string_view, HashOfName>;
+  // The elements of large values, by the number of their value.
+  using Elements = boost::unordered_flat_map<std::uint64_t, std::unique_ptr<Rows>>;
   struct Ranked {
     std::uint64_t rank = 0;
     std::string_view key;  // without the kind
@@ -75,10 +77,21 @@ class LoadedRows final : public storage::ChangeSink {
 
   std::string_view Keep(char kind, std::string_view bytes);
   void Compact();
+  void MoveToNewBlocks(Rows& rows);
+  // Where the row of the change belongs; null: the change deletes an element that is not there.
+  Rows* RowsOf(const storage::Change& change);
+  // Called before the row of a value is replaced or deleted: the elements of a large value are gone
+  // with it, or with its number.
+  void DropElementsOf(std::string_view previous, const storage::Change& change);
+  storage::Status CheckElements(const rows::Value& value) const;
+  void RestoreElements(values::Value& value, std::uint64_t number) const;
   storage::Status Sort(std::string_view name, std::string_view value);
   void TakeMeta(std::string_view key, std::string_view value);
 
   Rows rows_;
+  Elements elements_;
+  std::size_t element_count_ = 0;
+  std::uint64_t newest_number_ = 0;  // of a large value that there has been
   struct {
     std::vector<std::unique_ptr<char[]>> all;
     std::size_t left = 0;     // unused bytes of the last block

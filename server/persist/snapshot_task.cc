@@ -20,16 +20,17 @@ bool SnapshotTask::IsHeldUp() const { return journal_.depth().bytes > kWaitingBy
 std::optional<SnapshotTask::Cursor> SnapshotTask::WritePart(const Cursor& cursor,
                                                             const engine::RowDetail& detail,
                                                             engine::TimeMs now) {
-  std::uint64_t next = 0;
   if (cursor.is_in_values) {
-    next = values_->WriteSlice(cursor.next, pace_.locks_of_a_slice,
-                               {.with_time_left = detail.with_time_left}, now, slice_);
-  } else {
-    RowWriter rows(slice_);
-    next = engine_.ScanRows(cursor.next, pace_.locks_of_a_slice, detail, now, rows);
+    const values::ValueDetail value_detail{.with_time_left = detail.with_time_left};
+    if (values_->WriteSlice(pace_.locks_of_a_slice, value_detail, now, slice_)) return cursor;
+    return std::nullopt;
   }
-  if (next != 0) return Cursor{cursor.is_in_values, next};
-  if (cursor.is_in_values || !values_) return std::nullopt;
+  RowWriter rows(slice_);
+  const std::uint64_t next =
+      engine_.ScanRows(cursor.next, pace_.locks_of_a_slice, detail, now, rows);
+  if (next != 0) return Cursor{.next = next};
+  if (!values_) return std::nullopt;
+  values_->BeginSnapshot();
   return Cursor{.is_in_values = true};
 }
 

@@ -20,7 +20,7 @@ class SnapshotTask {
   using WriteHead = std::function<void(storage::RecordWriter& slice)>;
 
   // `values` is empty if values are not stored; it may change until the first snapshot.
-  SnapshotTask(const engine::LockEngine& engine, const std::optional<ValueWriter>& values,
+  SnapshotTask(const engine::LockEngine& engine, std::optional<ValueWriter>& values,
                storage::Journal& journal, const storage::LogEnd& end, const SnapshotPace& pace)
       : engine_(engine),
         values_(values),
@@ -47,7 +47,7 @@ class SnapshotTask {
   // The next part of a walk: locks first, then values.
   struct Cursor {
     bool is_in_values = false;
-    std::uint64_t next = 0;
+    std::uint64_t next = 0;  // of the locks
   };
 
   // Adds the part at the cursor to the slice. Returns the next part; none: the walk has ended.
@@ -55,7 +55,7 @@ class SnapshotTask {
                                   engine::TimeMs now);
 
   const engine::LockEngine& engine_;
-  const std::optional<ValueWriter>& values_;
+  std::optional<ValueWriter>& values_;
   storage::Journal& journal_;
   const SnapshotPace pace_;
   storage::RecordWriter slice_;

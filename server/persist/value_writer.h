@@ -1,7 +1,9 @@
-// Writes small values into batches and snapshots.
+// Writes values into batches and snapshots.
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <string>
 
 #include "server/engine/containers/time.h"
 #include "server/values/value_store.h"
@@ -20,14 +22,28 @@ class ValueWriter {
   bool has_changes() const { return values_.has_logged(); }
   // Adds the rows of everything that has changed since the last call.
   void Write(storage::RecordWriter& batch);
-  // Adds about `count` values from `cursor` on, or fewer if no more fit into a slice of a snapshot,
-  // and returns the next cursor, 0 at the end.
-  std::uint64_t WriteSlice(std::uint64_t cursor, std::size_t count,
-                           const values::ValueDetail& detail, engine::TimeMs now,
-                           storage::RecordWriter& slice) const;
+  // Begins the values' part of a snapshot. What changes from now on is in batches that follow.
+  void BeginSnapshot();
+  // Adds about `count` values or elements, or fewer if no more fit into a slice of a snapshot.
+  // Returns false at the end.
+  bool WriteSlice(std::size_t count, const values::ValueDetail& detail, engine::TimeMs now,
+                  storage::RecordWriter& slice);
 
  private:
+  // A large value whose elements from `cursor` on are still to be written.
+  struct Unfinished {
+    std::uint8_t db = 0;
+    std::string key;
+    std::uint64_t number = 0;
+    std::uint64_t cursor = 0;
+  };
+
+  void WriteElements(std::size_t count, storage::RecordWriter& slice);
+
   values::ValueStore& values_;
+  std::uint64_t cursor_ = 0;
+  bool are_all_visited_ = false;
+  std::deque<Unfinished> unfinished_;
 };
 
 }  // namespace fairlock::persist

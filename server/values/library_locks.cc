@@ -184,6 +184,7 @@ constexpr auto kShapes = std::to_array<Shape>({
 }  // namespace
 
 std::optional<LibraryLock> RecogniseLock(const Value& value, engine::TimeMs now_unix_ms) {
+  if (value.size() > kLibraryElementsMax) return std::nullopt;
   for (const Shape& shape : kShapes) {
     if (shape.type != value.type()) continue;
     LibraryLock lock = {.library = shape.library};

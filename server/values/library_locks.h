@@ -47,6 +47,9 @@ struct LibraryLock {
   std::size_t overdue_count = 0;
 };
 
+// Values with more elements than this are not looked at: no library's lock has so many.
+inline constexpr std::size_t kLibraryElementsMax = 10'000;
+
 // Returns the lock that the value is; nullopt if the value has none of the known shapes, or if all
 // its holds have ended. Its work is proportional to the bytes of the value.
 std::optional<LibraryLock> RecogniseLock(const Value& value, engine::TimeMs now_unix_ms);

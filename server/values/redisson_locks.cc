@@ -176,7 +176,8 @@ LibraryLock FreeLockOf(std::string_view key) {
 std::vector<std::string> LocksOfQueue(const Value& value) {
   const auto* queue = std::get_if<List>(&value.content);
   std::string_view key = value.name().bytes;
-  if (queue == nullptr || !key.starts_with(kQueue)) return {};
+  if (queue == nullptr || queue->size() > kLibraryElementsMax || !key.starts_with(kQueue))
+    return {};
   key.remove_prefix(kQueue.size());
   if (!key.starts_with(':') || !std::ranges::all_of(queue->elements(), IsThread)) return {};
   return NamesOf(key.substr(1));

@@ -1,17 +1,9 @@
 #include "server/values/set.h"
 
-#include <algorithm>
 #include <charconv>
 #include <utility>
 
 namespace fairlock::values {
-
-namespace {
-
-// A larger set is not in ascending order in Redis either.
-constexpr std::size_t kNumbersMax = 512;
-
-}  // namespace
 
 std::optional<std::int64_t> ParsePlainNumber(std::string_view text) {
   constexpr std::size_t kDigitsMax = 20;
@@ -24,69 +16,73 @@ std::optional<std::int64_t> ParsePlainNumber(std::string_view text) {
   return number;
 }
 
-bool Set::Has(std::string_view member) const {
-  return std::ranges::find(members_, member) != members_.end();
-}
-
 bool Set::Add(std::string_view member) {
   if (Has(member)) return false;
-  Insert(member);
+  changed_.Note(member);
+  bytes_ += member.size() + kElementBytes;
+  auto* node = new Node{std::string(member)};
+  const auto number = is_of_numbers_ ? ParsePlainNumber(member) : std::nullopt;
+  is_of_numbers_ = number && size() < ElementTable<Node>::kFewElements;
+  if (!is_of_numbers_) {
+    members_.Add(*node);
+    return true;
+  }
+  std::size_t first = 0;
+  std::size_t end = size();
+  while (first < end) {
+    const std::size_t middle = (first + end) / 2;
+    *ParsePlainNumber(at(middle)) < *number ? first = middle + 1 : end = middle;
+  }
+  members_.Insert(*node, first);
   return true;
 }
 
 std::size_t Set::AddAll(std::span<const std::string_view> members) {
   const std::size_t before = size();
-  if (members.size() <= kFewNames) {
-    for (const std::string_view member : members) Add(member);
-    return size() - before;
-  }
-  const Names names(members);
-  std::vector<bool> is_there(names.size() + 1);  // the last one is no name's
-  for (const std::string& member : members_) is_there[names.IndexOf(member)] = true;
-  for (const std::string_view member : members) {
-    const std::size_t index = names.IndexOf(member);
-    if (!is_there[index]) Insert(member);
-    is_there[index] = true;
-  }
+  for (const std::string_view member : members) Add(member);
   return size() - before;
 }
 
-void Set::Insert(std::string_view member) {
-  bytes_ += member.size() + kElementBytes;
-  const auto number = ParsePlainNumber(member);
-  is_of_numbers_ = is_of_numbers_ && number && members_.size() < kNumbersMax;
-  if (!is_of_numbers_) {
-    members_.emplace_back(member);
-    return;
-  }
-  const auto number_of = [](const std::string& text) { return *ParsePlainNumber(text); };
-  members_.emplace(std::ranges::upper_bound(members_, *number, {}, number_of), member);
-}
-
 bool Set::Erase(std::string_view member) {
-  const auto found = std::ranges::find(members_, member);
-  if (found == members_.end()) return false;
-  EraseAt(static_cast<std::size_t>(found - members_.begin()));
+  const Node* node = members_.Find(member);
+  if (node == nullptr) return false;
+  EraseAt(node->position);
   return true;
 }
 
 std::size_t Set::EraseAll(std::span<const std::string_view> members) {
   const std::size_t before = size();
-  const Names unwanted(members);
-  std::erase_if(members_, [&](const std::string& member) {
-    if (!unwanted.Has(member)) return false;
-    bytes_ -= member.size() + kElementBytes;
-    return true;
-  });
+  for (const std::string_view member : members) Erase(member);
   return before - size();
 }
 
 std::string Set::EraseAt(std::size_t index) {
-  const auto at = members_.begin() + static_cast<std::ptrdiff_t>(index);
-  std::string member = std::move(*at);
-  bytes_ -= member.size() + kElementBytes;
-  members_.erase(at);
+  Node& node = members_.at(index);
+  changed_.Note(node.name);
+  bytes_ -= node.name.size() + kElementBytes;
+  members_.Remove(node);
+  std::string member = std::move(node.name);
+  Node::Free(&node);
   return member;
+}
+
+void Set::TakeChanged(const VisitElement& put, const VisitElement& erase) {
+  for (const std::string& name : changed_.Take()) {
+    const rows::Element element{.type = rows::ValueType::kSet, .name = name};
+    Has(name) ? put(element) : erase(element);
+  }
+}
+
+std::uint64_t Set::VisitFrom(std::uint64_t cursor, std::size_t count,
+                             const VisitElement& visit) const {
+  // A new number moves the greater ones up, so these few are visited at once.
+  if (is_of_numbers_) {
+    cursor = 0;
+    count = size();
+  }
+  return VisitBackwards(size(), cursor, count, [&](std::size_t position) {
+    visit({.type = rows::ValueType::kSet, .name = at(position)});
+  });
 }
 
 }  // namespace fairlock::values

@@ -1,4 +1,4 @@
-// A small set of members.
+// A set of members.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,19 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "server/values/hash.h"
 
 namespace fairlock::values {
 
-// As in Redis, a set is in ascending order while all its members have been whole numbers, in their
-// only form; otherwise new members follow the older ones. Searching is linear; the functions
-// for many members sort these first. A value type.
+// Up to ElementTable::kFewElements members are in an order: as in Redis, in ascending order while
+// all of them have been whole numbers, in their only form; otherwise new members follow the older
+// ones. Movable.
 class Set {
  public:
-  bool Has(std::string_view member) const;
+  using Members = IndexedView<Set, std::string>;
+
+  bool Has(std::string_view member) const { return members_.Find(member) != nullptr; }
   // Returns whether the member is new.
   bool Add(std::string_view member);
   // Adds members, in order. Returns how many are new.
@@ -29,17 +30,33 @@ class Set {
   std::size_t EraseAll(std::span<const std::string_view> members);
   std::string EraseAt(std::size_t index);
 
-  const std::vector<std::string>& members() const { return members_; }
+  Members members() const { return Members(*this); }
+  const std::string& at(std::size_t index) const { return members_.at(index).name; }
+  bool is_ordered() const { return members_.is_ordered(); }
+  // For walks: see ElementTable.
+  const std::string& ByPosition(std::size_t position) const { return members_.at(position).name; }
   std::size_t size() const { return members_.size(); }
   std::size_t bytes() const { return bytes_; }
 
- private:
-  // REQUIRES: there is no such member.
-  void Insert(std::string_view member);
+  // For the code that stores the elements: see ValueStore.
+  void LogElements() { changed_.TurnOn(); }
+  void TakeChanged(const VisitElement& put, const VisitElement& erase);
+  std::uint64_t VisitFrom(std::uint64_t cursor, std::size_t count, const VisitElement& visit) const;
+  void Restore(const rows::Element& element) { Add(element.name); }
+  std::size_t FreeSome(std::size_t elements_max) { return members_.FreeSome(elements_max); }
 
-  std::vector<std::string> members_;
+ private:
+  struct Node {
+    std::string name;
+    std::uint32_t position = 0;
+
+    static void Free(Node* node) { delete node; }
+  };
+
+  ElementTable<Node> members_;
   std::size_t bytes_ = 0;
   bool is_of_numbers_ = true;
+  ChangedElements<std::string> changed_;
 };
 
 // Parses a whole number without a plus sign or leading zeros.

@@ -1,4 +1,4 @@
-// One small value: its name, its content, and when it expires.
+// One value: its name, its content, and when it expires.
 #pragma once
 
 #include <boost/intrusive/list.hpp>
@@ -45,11 +45,18 @@ class Value final : public engine::TimerNode, public ChangedHook {
   std::size_t size() const {
     return std::visit([](const auto& each) { return each.size(); }, content);
   }
+  std::size_t bytes() const {
+    return std::visit([](const auto& each) { return each.bytes(); }, content);
+  }
   bool expires() const { return deadline() < engine::kNever; }
 
   Content content;
   engine::DurationMs ttl_ms = 0;  // the length on record; 0: it never expires
   bool is_stored = false;         // the log may have a row of it
+  // Of a large value: its elements have rows of their own, which name this number. 0: it is small,
+  // and is stored as one row. Once large, a value stays so.
+  std::uint64_t number = 0;
+  bool is_head_changed = true;  // more than elements must be stored
   // The log may have a row with the time left; until the next row, setting any time is a change.
   bool is_remaining_stored = false;
 

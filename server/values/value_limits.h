@@ -1,4 +1,4 @@
-// The bounds on small values.
+// The bounds on values.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,19 @@
 
 namespace fairlock::values {
 
-// The largest bounds that may be configured: a value within them fits into a stored row.
-inline constexpr std::size_t kElementsMax = 10'000;
-inline constexpr std::size_t kBytesMax = std::size_t{768} << 10;
+// The largest bounds that may be configured, which are the defaults.
+inline constexpr std::size_t kElementsMax = 4'294'967'294;
+inline constexpr std::size_t kBytesMax = std::size_t{1} << 40;
+// An element, with the name of its field, fits into a stored row.
+inline constexpr std::size_t kElementBytesMax = 1'047'552;
+
+// A value within these bounds is stored as one row.
+inline constexpr std::size_t kSmallElementsMax = 32;
+inline constexpr std::size_t kSmallBytesMax = 2048;
 
 struct ValueLimits {
-  std::size_t elements_max = 1'000;               // of one value; fields, in a hash
-  std::size_t bytes_max = std::size_t{64} << 10;  // of one value, kElementBytes for each element
+  std::size_t elements_max = kElementsMax;  // of one value; fields, in a hash
+  std::size_t bytes_max = kBytesMax;        // of one value, kElementBytes for each element
   std::uint64_t values_max = std::numeric_limits<std::uint64_t>::max();
 };
 

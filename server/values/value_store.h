@@ -1,8 +1,10 @@
-// All small values, by database and key.
+// All values, by database and key.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -32,8 +34,27 @@ struct ValueDetail {
   bool with_time_left = false;  // otherwise the time to live starts over after a restart
 };
 
+// Receives the rows that must be stored.
+class ValueLogSink {
+ public:
+  virtual void PutValue(const rows::Value& row) = 0;
+  // The rows of the elements of a large value are deleted with it.
+  virtual void DeleteValue(const rows::ValueId& id) = 0;
+  virtual void PutElement(const rows::Element& row) = 0;
+  // Of the row, only what identifies it is set.
+  virtual void DeleteElement(const rows::Element& row) = 0;
+
+ protected:
+  ~ValueLogSink() = default;
+};
+
 // Uses no I/O, clock, threads or randomness; time must not go back. Loop-confined. Find, Create and
 // Remove are O(1) on average: the elements of a large value are freed by later calls of Advance.
+//
+// What is stored: a small value as one row, anew with each change. Once a value exceeds
+// kSmallElementsMax or kSmallBytesMax, it gets a number, and each element is a row of its own:
+// then a change writes the elements that it has changed. The value becomes large in one batch with
+// all its elements.
 //
 // Invariants, which CheckInvariants checks:
 // 1. Every value has an element.
@@ -50,8 +71,12 @@ class ValueStore {
   bool empty() const { return table_.size() == 0; }
   std::size_t size() const { return table_.size(); }
   std::uint64_t Count(std::uint8_t db) const { return counts_[db]; }
+  // How many changes and deletions there have been.
+  std::uint64_t changes() const { return changes_; }
   void set_listener(ValueListener* listener) { listener_ = listener; }
 
+  // The value with that key, or null, even if it is overdue.
+  const Value* Look(const engine::KeyName& key) const;
   // The value with that key, or null. An overdue one expires first.
   Value* Find(const engine::KeyName& key, engine::TimeMs now);
   // Creates a value that never expires. REQUIRES: there is none under that key; the caller gives it
@@ -81,13 +106,21 @@ class ValueStore {
   // For the code that stores the values. While the log is on, changes and deletions are recorded.
   void set_logging(bool is_on) { is_logging_ = is_on; }
   bool has_logged() const { return !changed_.empty() || !removed_.empty(); }
-  // Passes on the stored rows that have been removed, then the values that have changed, and
-  // forgets them.
-  void TakeLog(const std::function<void(const rows::ValueId&)>& removed,
-               const std::function<void(const rows::Value&)>& changed);
+  // Passes on the stored rows that have been removed, then what has changed, and forgets it.
+  void TakeLog(ValueLogSink& sink);
+  // The row of a value; of a large one, without its elements.
   rows::Value RowOf(const Value& value, const ValueDetail& detail, engine::TimeMs now) const;
-  // Restores a stored value. REQUIRES: there is none under that key.
-  void Restore(const rows::Value& row, engine::TimeMs now);
+  // Visits about `count` elements of a large value, and returns the next cursor, as Scan does for
+  // values: what is there during the whole walk is visited at least once.
+  static std::uint64_t VisitElements(const Value& value, std::uint64_t cursor, std::size_t count,
+                                     const VisitElement& visit);
+  // Restores a stored value. The elements of a large one must follow, those of a list in the order
+  // of their places; then EndRestore must be called. REQUIRES: there is none under that key.
+  Value& Restore(const rows::Value& row, engine::TimeMs now);
+  static void Restore(Value& value, const rows::Element& element);
+  static void EndRestore(Value& value);
+  // New values get numbers above this one.
+  void SkipNumbersTo(std::uint64_t number) { newest_number_ = std::max(newest_number_, number); }
 
   void CheckInvariants() const;
 
@@ -103,6 +136,9 @@ class ValueStore {
                                              boost::intrusive::constant_time_size<false>>;
 
   std::uint64_t HashOf(const engine::KeyName& key) const;
+  void LogValue(Value& value, ValueLogSink& sink);
+  static bool IsSmall(const Value& value);
+  void Tell(const engine::KeyName& key);
   void Log(Value& value);
   void Expire(Value& value);
   void FreeRemoved(std::size_t elements_max);
@@ -113,8 +149,10 @@ class ValueStore {
   std::array<std::uint64_t, engine::kDatabases> counts_{};
   ChangedList changed_;
   std::vector<RemovedRow> removed_;
-  std::vector<Content> unfreed_;  // of removed values with many elements
+  std::deque<Content> unfreed_;  // of removed values with many elements
   ValueListener* listener_ = nullptr;
+  std::uint64_t changes_ = 0;
+  std::uint64_t newest_number_ = 0;
   bool is_logging_ = false;
   bool is_frozen_ = false;
 };

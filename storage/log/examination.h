@@ -25,7 +25,7 @@ struct DataReport {
   std::uint64_t first_batch = 0;  // the first one after the snapshot; 0: no batch
   std::uint64_t last_batch = 0;
   std::uint64_t leftovers = 0;          // records that do not belong to the state; harmless
-  std::array<std::uint64_t, 7> rows{};  // rows of the state, by RowKind
+  std::array<std::uint64_t, 8> rows{};  // rows of the state, by RowKind
   std::uint64_t token_ceiling = 0;
 
   bool is_whole() const { return damages_found == 0; }

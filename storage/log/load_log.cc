@@ -118,8 +118,23 @@ Result<LogEnd> LoadLog(Store& store, ChangeSink& sink) {
   return reader.End();
 }
 
+// The elements of a large value go with it, or with its number.
+void RowTable::DropElementsOfPrevious(const Name& name, const Change& change) {
+  const auto previous = rows_.find(name);
+  if (previous == rows_.end()) return;
+  const std::uint64_t number = NumberOfValue(previous->second);
+  if (number == 0 || (!change.is_deletion && NumberOfValue(change.value) == number)) return;
+  const std::string prefix = KeyPrefixOfElements(number);
+  auto element = rows_.lower_bound({RowKind::kElement, prefix});
+  while (element != rows_.end() && element->first.first == RowKind::kElement &&
+         element->first.second.starts_with(prefix)) {
+    element = rows_.erase(element);
+  }
+}
+
 void RowTable::Apply(const Change& change) {
   Name name(change.kind, change.key);
+  if (change.kind == RowKind::kValue) DropElementsOfPrevious(name, change);
   if (change.is_deletion) {
     rows_.erase(name);
   } else {

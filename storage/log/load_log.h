@@ -77,6 +77,8 @@ class RowTable final : public ChangeSink {
   const std::map<Name, std::string>& rows() const { return rows_; }
 
  private:
+  void DropElementsOfPrevious(const Name& name, const Change& change);
+
   std::map<Name, std::string> rows_;
 };
 

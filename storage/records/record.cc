@@ -15,7 +15,7 @@ std::uint64_t Checksum(std::string_view bytes, std::uint64_t previous) {
 
 bool IsRowKind(std::uint8_t byte) {
   return byte >= static_cast<std::uint8_t>(RowKind::kHold) &&
-         byte <= static_cast<std::uint8_t>(RowKind::kValue);
+         byte <= static_cast<std::uint8_t>(RowKind::kElement);
 }
 
 }  // namespace

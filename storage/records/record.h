@@ -31,6 +31,7 @@ enum class RowKind : std::uint8_t {
   kLimit = 4,
   kMeta = 5,
   kValue = 6,
+  kElement = 7,  // of a large value
 };
 
 // Added to a kind to mark the row as deleted.

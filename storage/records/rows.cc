@@ -361,6 +361,7 @@ bool IsWellFormed(const Change& change) {
   LimitId limit;
   std::uint64_t arrival = 0;
   rows::ValueId value;
+  rows::Element element;
   switch (change.kind) {
     case RowKind::kHold:
       return change.is_deletion ? DecodeHoldId(change.key, id) : IsRow<rows::Hold>(change);
@@ -374,6 +375,9 @@ bool IsWellFormed(const Change& change) {
       return !change.is_deletion && IsRow<MetaRow>(change);
     case RowKind::kValue:
       return change.is_deletion ? DecodeValueId(change.key, value) : IsRow<rows::Value>(change);
+    case RowKind::kElement:
+      return change.is_deletion ? DecodeElementId(change.key, element)
+                                : IsRow<rows::Element>(change);
   }
   return false;
 }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "rows/lock_rows.h"
@@ -66,11 +67,14 @@ void PutRow(RecordWriter& record, const rows::Cooldown& row);
 void PutRow(RecordWriter& record, const LimitRow& row);
 void PutRow(RecordWriter& record, const MetaRow& row);
 void PutRow(RecordWriter& record, const rows::Value& row);
+void PutRow(RecordWriter& record, const rows::Element& row);
 void DeleteHold(RecordWriter& record, const rows::HoldId& id);
 void DeletePlace(RecordWriter& record, std::uint64_t arrival);
 void DeleteCooldown(RecordWriter& record, const rows::HoldId& id);
 void DeleteLimit(RecordWriter& record, const LimitId& id);
 void DeleteValue(RecordWriter& record, const rows::ValueId& id);
+// Of the row, only what identifies it counts.
+void DeleteElement(RecordWriter& record, const rows::Element& row);
 
 // Decodes a row of the given type. Returns false if the bytes are not exactly what PutRow writes;
 // `row` is then unspecified.
@@ -80,12 +84,19 @@ void DeleteValue(RecordWriter& record, const rows::ValueId& id);
 [[nodiscard]] bool DecodeRow(std::string_view key, std::string_view value, LimitRow& row);
 [[nodiscard]] bool DecodeRow(std::string_view key, std::string_view value, MetaRow& row);
 [[nodiscard]] bool DecodeRow(std::string_view key, std::string_view value, rows::Value& row);
+[[nodiscard]] bool DecodeRow(std::string_view key, std::string_view value, rows::Element& row);
 
 // Decodes the key of a deleted row.
 [[nodiscard]] bool DecodeHoldId(std::string_view key, rows::HoldId& id);
 [[nodiscard]] bool DecodeLimitId(std::string_view key, LimitId& id);
 [[nodiscard]] bool DecodeValueId(std::string_view key, rows::ValueId& id);
+[[nodiscard]] bool DecodeElementId(std::string_view key, rows::Element& row);
 [[nodiscard]] bool DecodeArrival(std::string_view key, std::uint64_t& arrival);
+
+// The number of the value whose row has that value; 0: it is small.
+std::uint64_t NumberOfValue(std::string_view value);
+// What the keys of all elements of that value begin with, and no others.
+std::string KeyPrefixOfElements(std::uint64_t value_number);
 
 // Whether the change is a valid row of its kind, or the deletion of one.
 bool IsWellFormed(const Change& change);

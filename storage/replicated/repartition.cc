@@ -53,6 +53,7 @@ Status Repartition::CheckMlock(const rows::Claim& claim) const {
 
 Status Repartition::Add(const RowTable& rows) {
   if (!rows.rows().empty()) ++sources_;
+  large_values_.clear();
   for (const auto& [name, value] : rows.rows()) {
     Status status = AddRow(name, value);
     if (!status.ok()) return status;
@@ -98,8 +99,13 @@ Status Repartition::AddRow(const RowTable::Name& name, const std::string& value)
     case RowKind::kValue: {
       rows::Value row;
       decode(row);
-      tables_[PartitionOf(row.id.key)].Apply(change);
-      ++counts_.values;
+      AddValue(row, change);
+      return {};
+    }
+    case RowKind::kElement: {
+      rows::Element row;
+      decode(row);
+      AddElement(row);
       return {};
     }
     case RowKind::kMeta: {
@@ -110,6 +116,24 @@ Status Repartition::AddRow(const RowTable::Name& name, const std::string& value)
     }
   }
   return Damaged("a row has an unknown kind");
+}
+
+void Repartition::AddValue(rows::Value& row, const Change& change) {
+  const std::uint32_t partition = PartitionOf(row.id.key);
+  ++counts_.values;
+  if (row.number == 0) return tables_[partition].Apply(change);
+  const LargeValue large{partition, ++newest_number_};
+  large_values_[row.number] = large;
+  row.number = large.number;
+  ApplyRow(row, tables_[partition]);
+}
+
+// In a table, all values come before all elements.
+void Repartition::AddElement(rows::Element& row) {
+  const auto large = large_values_.find(row.value_number);
+  if (large == large_values_.end()) return;
+  row.value_number = large->second.number;
+  ApplyRow(row, tables_[large->second.partition]);
 }
 
 void Repartition::AddLimit(const RowTable::Name& name, const std::string& value) {

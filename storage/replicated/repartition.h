@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,7 +32,8 @@ struct RepartitionCounts {
 
 // - Holds and cooldowns move with their key, and keep their tokens. Holds of different partitions
 //   can have the same token, but never of the same key.
-// - Small values move with their key.
+// - Values move with their key. Large ones are numbered anew, because those of different partitions
+//   can have the same number.
 // - Places move with their key. They are numbered anew, because those of different partitions can
 //   have the same number. The order of the queue of each key stays: all of it comes from one
 //   partition.
@@ -70,15 +72,24 @@ class Repartition {
     std::uint32_t sources = 1;  // how many partitions had an override of the pattern
   };
 
+  struct LargeValue {
+    std::uint32_t partition = 0;
+    std::uint64_t number = 0;
+  };
+
   std::uint32_t PartitionOf(std::string_view key) const;
   Status CheckMlock(const rows::Claim& claim) const;
   Status AddRow(const RowTable::Name& name, const std::string& value);
+  void AddValue(rows::Value& row, const Change& change);
+  void AddElement(rows::Element& row);
   void AddLimit(const RowTable::Name& name, const std::string& value);
   void AddMeta(const MetaRow& row);
 
   const RepartitionOptions options_;
   std::vector<RowTable> tables_;
   std::vector<PlaceRow> places_;
+  std::unordered_map<std::uint64_t, LargeValue> large_values_;  // of this source, by old number
+  std::uint64_t newest_number_ = 0;
   std::map<std::string, LimitOfPartition> limits_;  // by the key of the row
   std::uint32_t sources_ = 0;                       // the partitions that have a log
   std::uint64_t token_ceiling_ = 0;                 // 0: no partition has a log

@@ -15,6 +15,36 @@ engine::KeyName KeyOf(const Client& client, const RequestAhead& request) {
   return request.key.db == database ? request.key : engine::KeyName{.db = database};
 }
 
+// What is compared to learn whether a command has changed something.
+class ChangeMark {
+ public:
+  ChangeMark(const Values& values, const Locks& locks, const protocol::ReplyWriter& reply)
+      : values_(values.store()),
+        locks_(locks.engine().counts()),
+        reply_(reply),
+        reply_begins_at_(reply.written().size()),
+        value_changes_(values_.changes()),
+        newest_token_(locks_.newest_token) {}
+
+  // Most commands that have changed nothing reply with nil or 0. The others change a value, or
+  // grant a lock.
+  bool HasChanged(const CommandSpec& spec) const {
+    if ((spec.flags & kWrite) == 0 || reply_.error()) return false;
+    if (values_.changes() != value_changes_ || locks_.newest_token != newest_token_) return true;
+    const std::string_view reply = reply_.written().substr(reply_begins_at_);
+    return reply != protocol::replies::kZero && reply != protocol::replies::kNullBulk &&
+           reply != protocol::replies::kNullArray && reply != protocol::replies::kNull;
+  }
+
+ private:
+  const values::ValueStore& values_;
+  const engine::EngineCounts& locks_;
+  const protocol::ReplyWriter& reply_;
+  const std::size_t reply_begins_at_;
+  const std::uint64_t value_changes_;
+  const engine::Token newest_token_;
+};
+
 }  // namespace
 
 void Executor::Execute(Client& client, const RequestAhead& request, engine::TimeMs now) {
@@ -77,7 +107,11 @@ void Executor::CountIfFailed(std::size_t row, const Invocation& invocation) {
 
 void Executor::RunInStep(std::size_t row, Invocation& invocation, Origin origin) {
   const std::uint64_t begun = parts_.clock.Ticks();
+  const ChangeMark mark(parts_.values, parts_.locks, invocation.reply);
   Run(row, invocation, origin);
+  if (!parts_.availability.are_bounds_lifted() && mark.HasChanged(*parts_.table.rows()[row])) {
+    parts_.availability.NoteChange();
+  }
   parts_.statistics.commands.AddTicks(row, parts_.clock.Ticks() - begun);
   CountIfFailed(row, invocation);
 }
@@ -90,7 +124,6 @@ void Executor::ShowToMonitors(const Invocation& invocation, const CommandSpec& s
 
 void Executor::ExecuteForScript(Client& client, const RequestAhead& request, bool is_read_only,
                                 engine::TimeMs now, std::string& reply) {
-  parts_.availability.LookAtMemory(now);
   protocol::ReplyWriter writer(reply, protocol::RespVersion::kResp2);
   FoundCommand found = parts_.admission.Find(client, request, Origin::kScript, writer);
   if (found.is_accepted) {

@@ -15,6 +15,7 @@
 #include "server/command/table/origin.h"
 #include "server/command/table/request_window.h"
 #include "server/command/transactions/transactions.h"
+#include "server/command/values/values.h"
 
 namespace fairlock::command {
 
@@ -30,6 +31,8 @@ class Executor {
     Statistics& statistics;
     Monitors& monitors;
     EffectDelivery& delivery;
+    const Values& values;
+    const Locks& locks;
     const Clock& clock;
   };
 

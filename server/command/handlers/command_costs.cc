@@ -232,7 +232,8 @@ bool RefusesCost(ServerParts& server, const Cost& cost, protocol::ReplyWriter& r
     reply.Error(ErrorCode::kFull,
                 "this would take longer than other clients may be kept waiting; ask for less at "
                 "once");
-  } else if (memory.is_on() && cost.reply_bytes > kReplyBytesWhenShort &&
+  } else if (memory.is_on() && !server.availability.are_bounds_lifted() &&
+             cost.reply_bytes > kReplyBytesWhenShort &&
              memory.used_bytes() + cost.reply_bytes > memory.bytes_max()) {
     server.availability.RefuseForMemory(reply);
   } else {

@@ -11,7 +11,6 @@
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/redis_arguments.h"
 #include "server/command/handlers/value_access.h"
-#include "server/command/table/glob_walk.h"
 #include "server/command/table/refusals.h"
 
 namespace fairlock::command {
@@ -37,8 +36,10 @@ std::optional<std::int64_t> SetFields(Invocation& call, std::string_view command
     growth.Add(arguments[i].size() + arguments[i + 1].size());
   }
   std::size_t added = 0;
+  const auto fields = arguments.views().subspan(2);
   values::Value* value = GrowValue(
-      call, opened, growth, [&](Hash& hash) { added = hash.SetAll(arguments.views().subspan(2)); });
+      call, opened, growth, [&](Hash& hash) { added = hash.SetAll(fields); },
+      [&](const Hash& hash) { return SizeWith(hash, fields); });
   if (value == nullptr) return std::nullopt;
   call.server.values.NoticeChange(*value, "hset", kHashEvents);
   return static_cast<std::int64_t>(added);
@@ -94,8 +95,10 @@ void HIncrBy(Invocation& call) {
   if (!next) return;
   const std::string_view name = call.arguments[2];
   const std::string text = std::to_string(*next);
-  values::Value* value = GrowValue(call, opened, Growth{1, name.size() + text.size()},
-                                   [&](Hash& hash) { hash.Set(name, text); });
+  const std::array<std::string_view, 2> field = {name, text};
+  values::Value* value = GrowValue(
+      call, opened, Growth{1, name.size() + text.size()}, [&](Hash& hash) { hash.Set(name, text); },
+      [&](const Hash& hash) { return SizeWith(hash, field); });
   if (value == nullptr) return;
   call.server.values.NoticeChange(*value, "hincrby", kHashEvents);
   call.reply.Integer(*next);
@@ -116,8 +119,10 @@ void HIncrByFloat(Invocation& call) {
     return call.reply.Error(ErrorCode::kErr, "increment would produce NaN or Infinity");
   }
   const std::string text = FormatLongDouble(next);
-  values::Value* value = GrowValue(call, opened, Growth{1, name.size() + text.size()},
-                                   [&](Hash& hash) { hash.Set(name, text); });
+  const std::array<std::string_view, 2> field = {name, text};
+  values::Value* value = GrowValue(
+      call, opened, Growth{1, name.size() + text.size()}, [&](Hash& hash) { hash.Set(name, text); },
+      [&](const Hash& hash) { return SizeWith(hash, field); });
   if (value == nullptr) return;
   call.server.values.NoticeChange(*value, "hincrbyfloat", kHashEvents);
   call.reply.Bulk(text);
@@ -151,6 +156,7 @@ void HGetAll(Invocation& call) {
   const Opened<Hash> opened = OpenHash(call);
   if (opened.is_refused) return;
   if (opened.value == nullptr) return call.reply.MapHeader(0);
+  if (RefusesElements(call, 2 * opened.content().size(), opened.content().bytes())) return;
   call.reply.MapHeader(opened.content().size());
   for (const Hash::Field& field : opened.content().fields()) {
     call.reply.Bulk(field.name);
@@ -162,6 +168,7 @@ void WriteAll(Invocation& call, std::string Hash::Field::*part) {
   const Opened<Hash> opened = OpenHash(call);
   if (opened.is_refused) return;
   if (opened.value == nullptr) return call.reply.ArrayHeader(0);
+  if (RefusesElements(call, opened.content().size(), opened.content().bytes())) return;
   call.reply.ArrayHeader(opened.content().size());
   for (const Hash::Field& field : opened.content().fields()) call.reply.Bulk(field.*part);
 }
@@ -200,14 +207,18 @@ void HScan(Invocation& call) {
   const Opened<Hash> opened = OpenHash(call);
   if (opened.is_refused) return;
   if (opened.value == nullptr) return BeginElementPage(call, 0);
-  const auto glob = ReadElementScan(call);
-  if (!glob) return;
-  GlobWalk walk(call.server.work, GlobWalk::kPageWorkMax);
+  const auto scan = ReadElementScan(call);
+  if (!scan) return;
+  const Hash& hash = opened.content();
   std::vector<const Hash::Field*> found;
-  for (const Hash::Field& field : opened.content().fields()) {
-    if (glob->Matches(field.name, walk.compared())) found.push_back(&field);
-  }
-  BeginElementPage(call, 2 * found.size());
+  const std::uint64_t next = VisitPage(
+      call, hash.fields(), hash, *scan,
+      [](const Hash::Field& field) -> std::string_view { return field.name; },
+      [&](const Hash::Field& field) {
+        found.push_back(&field);
+        return field.name.size() + field.value.size();
+      });
+  BeginElementPage(call, 2 * found.size(), next);
   for (const Hash::Field* field : found) {
     call.reply.Bulk(field->name);
     call.reply.Bulk(field->value);
@@ -222,36 +233,36 @@ constexpr auto kHashCommands = std::to_array<CommandSpec>({
      "key field value [field value ...]",
      "Sets fields of a hash, which is created if the key is free; replies with the number of new "
      "fields",
-     "O(fields)"},
+     "O(fields set)"},
     {"HMSET", HMSet, -4, kGrowsHash, With(kFirstKey, KeyEffect::kUpdate), "hash",
-     "key field value [field value ...]", "HSET that replies with OK", "O(fields)"},
+     "key field value [field value ...]", "HSET that replies with OK", "O(fields set)"},
     {"HSETNX", HSetNx, 4, kGrowsHash, With(kFirstKey, KeyEffect::kAddElements), "hash",
      "key field value", "Sets a field if the hash does not have it yet; replies with 1 or 0",
-     "O(fields)"},
+     "O(1)"},
     {"HINCRBY", HIncrBy, 4, kGrowsHash, kFirstKey, "hash", "key field increment",
      "Adds to a field that is a whole number, 0 if it does not exist; replies with the sum",
-     "O(fields)"},
+     "O(1)"},
     {"HINCRBYFLOAT", HIncrByFloat, 4, kGrowsHash, kFirstKey, "hash", "key field increment",
-     "HINCRBY for numbers that may have fractions; replies with the sum as text", "O(fields)"},
+     "HINCRBY for numbers that may have fractions; replies with the sum as text", "O(1)"},
     {"HGET", HGet, 3, kReadsField, kFirstKey, "hash", "key field", "The value of a field, or nil",
-     "O(fields)"},
+     "O(1)"},
     {"HMGET", HMGet, -3, kReadsField, kFirstKey, "hash", "key field [field ...]",
-     "HGET for each field", "O(fields)"},
-    {"HGETALL", HGetAll, 2, kReadOnly, kFirstKey, "hash", "key",
-     "All fields and their values, in the order in which the fields were created", "O(fields)"},
+     "HGET for each field", "O(fields named)"},
+    {"HGETALL", HGetAll, 2, kReadOnly, kFirstKey, "hash", "key", "All fields and their values",
+     "O(fields)"},
     {"HKEYS", HKeys, 2, kReadOnly, kFirstKey, "hash", "key", "All fields", "O(fields)"},
     {"HVALS", HVals, 2, kReadOnly, kFirstKey, "hash", "key", "The values of all fields",
      "O(fields)"},
     {"HLEN", HLen, 2, kReadsField, With(kFirstKey, KeyEffect::kTest), "hash", "key",
      "The number of fields", "O(1)"},
     {"HEXISTS", HExists, 3, kReadsField, With(kFirstKey, KeyEffect::kTest), "hash", "key field",
-     "Whether the hash has the field: 1 or 0", "O(fields)"},
+     "Whether the hash has the field: 1 or 0", "O(1)"},
     {"HDEL", HDel, -3, kWrite | kFast, With(kFirstKey, KeyEffect::kDeleteElements), "hash",
      "key field [field ...]",
      "Deletes fields, and the hash with its last one; replies with the number deleted",
-     "O(fields)"},
+     "O(fields named)"},
     {"HSCAN", HScan, -3, kReadOnly, kFirstKey, "hash", "key cursor [MATCH glob] [COUNT count]",
-     "All fields that match, and their values, in one page", "O(fields)"},
+     "A page of the fields that match, and their values; all of them if there are few", "O(count)"},
 });
 
 }  // namespace

@@ -23,11 +23,13 @@ struct AskedKey {
   engine::KeyName Beside(std::string_view other) const { return {.db = key.db, .bytes = other}; }
 };
 
-// The small value that a library uses beside a lock; null if there is none of that type.
+// The value that a library uses beside a lock; null if there is none of that type, or if it is
+// larger than any library's.
 template <typename Content>
 Content* FindContent(ServerParts& server, const engine::KeyName& key, engine::TimeMs now) {
   values::Value* value = server.values.Find(key, now);
-  return value == nullptr ? nullptr : std::get_if<Content>(&value->content);
+  if (value == nullptr || value->size() > values::kLibraryElementsMax) return nullptr;
+  return std::get_if<Content>(&value->content);
 }
 
 // The owners that wait for the lock, the next one first, without those whose time to wait is over.

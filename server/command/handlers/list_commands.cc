@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/command/delivery/list_delivery.h"
+#include "server/command/handlers/command_costs.h"
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/redis_arguments.h"
 #include "server/command/handlers/value_access.h"
@@ -69,6 +70,9 @@ void PopMany(Invocation& call, ListEnd end) {
   List& list = opened.content();
   const std::size_t popped =
       std::min<std::uint64_t>(static_cast<std::uint64_t>(*count), list.size());
+  if (RefusesElements(call, popped, LikelyBytes(list, popped)) || RefusesErasure(call, popped)) {
+    return;
+  }
   call.reply.ArrayHeader(popped);
   if (popped == 0) return;
   for (std::size_t i = 0; i < popped; ++i) call.reply.Bulk(list.Pop(end));
@@ -99,9 +103,11 @@ void LRange(Invocation& call) {
   const Opened<List> opened = OpenList(call);
   if (opened.is_refused) return;
   if (opened.value == nullptr) return call.reply.ArrayHeader(0);
-  const IndexRange range = RangeOf(*first, *last, opened.content().size());
+  const List& list = opened.content();
+  const IndexRange range = RangeOf(*first, *last, list.size());
+  if (RefusesRange(call, list, range, [&](std::size_t i) { return list.at(i).size(); })) return;
   call.reply.ArrayHeader(range.size());
-  for (std::size_t i = range.first; i < range.end; ++i) call.reply.Bulk(opened.content().at(i));
+  for (std::size_t i = range.first; i < range.end; ++i) call.reply.Bulk(list.at(i));
 }
 
 void LIndex(Invocation& call) {
@@ -116,21 +122,6 @@ void LIndex(Invocation& call) {
   call.reply.Bulk(opened.content().at(static_cast<std::size_t>(at)));
 }
 
-// Replaces the element at `index`, or, if `replaces` is not set, inserts one before it.
-void PutAt(List& list, std::size_t index, std::string_view element, bool replaces) {
-  // Through the nearer end.
-  const bool is_left = index < list.size() / 2;
-  const ListEnd end = is_left ? ListEnd::kLeft : ListEnd::kRight;
-  std::vector<std::string> moved;
-  for (std::size_t i = is_left ? index : list.size() - index; i > 0; --i) {
-    moved.push_back(list.Pop(end));
-  }
-  if (replaces && is_left) list.Pop(end);
-  if (replaces && !is_left) moved.pop_back();
-  list.Push(end, element);
-  for (auto at = moved.rbegin(); at != moved.rend(); ++at) list.Push(end, *at);
-}
-
 void LSet(Invocation& call) {
   Opened<List> opened = OpenList(call);
   if (opened.is_refused) return;
@@ -138,12 +129,19 @@ void LSet(Invocation& call) {
   const auto index = ReadRedisInteger(call, call.arguments[2]);
   if (!index) return;
   const auto size = static_cast<std::int64_t>(opened.content().size());
-  const std::int64_t at = *index < 0 ? *index + size : *index;
-  if (at < 0 || at >= size) return call.reply.Error(ErrorCode::kErr, "index out of range");
+  const std::int64_t signed_at = *index < 0 ? *index + size : *index;
+  if (signed_at < 0 || signed_at >= size) {
+    return call.reply.Error(ErrorCode::kErr, "index out of range");
+  }
+  const auto at = static_cast<std::size_t>(signed_at);
   const std::string_view element = call.arguments[3];
-  values::Value* value = GrowValue(call, opened, Growth{0, element.size()}, [&](List& list) {
-    PutAt(list, static_cast<std::size_t>(at), element, true);
-  });
+  const std::size_t bytes = element.size();
+  values::Value* value = GrowValue(
+      call, opened, Growth{.elements = 0, .bytes = bytes, .longest = bytes},
+      [&](List& list) { list.Replace(at, element); },
+      [&](const List& list) {
+        return Size{list.size(), list.bytes() - list.at(at).size() + bytes};
+      });
   if (value == nullptr) return;
   call.server.values.NoticeChange(*value, "lset", kListEvents);
   call.reply.Ok();
@@ -157,13 +155,15 @@ void LInsert(Invocation& call) {
   Opened<List> opened = OpenList(call);
   if (opened.is_refused) return;
   if (opened.value == nullptr) return call.reply.Integer(0);
-  const auto& elements = opened.content().elements();
-  const auto pivot = std::ranges::find(elements, call.arguments[3]);
-  if (pivot == elements.end()) return call.reply.Integer(-1);
-  const std::size_t at = static_cast<std::size_t>(pivot - elements.begin()) + (is_behind ? 1 : 0);
+  if (RefusesCost(call)) return;
+  const List& list = opened.content();
+  std::size_t at = 0;
+  while (at < list.size() && list.at(at) != call.arguments[3]) ++at;
+  if (at == list.size()) return call.reply.Integer(-1);
+  if (is_behind) ++at;
   const std::string_view element = call.arguments[4];
   values::Value* value = GrowValue(call, opened, Growth{1, element.size()},
-                                   [&](List& list) { PutAt(list, at, element, false); });
+                                   [&](List& changed) { changed.Insert(at, element); });
   if (value == nullptr) return;
   call.reply.Integer(static_cast<std::int64_t>(value->size()));
   call.server.values.NoticeChange(*value, "linsert", kListEvents);
@@ -179,34 +179,16 @@ void LTrim(Invocation& call) {
   if (opened.value == nullptr) return call.reply.Ok();
   List& list = opened.content();
   const IndexRange kept = RangeOf(*first, *last, list.size());
+  const std::size_t erased = list.size() - kept.size();
+  if (kept.size() > 0 && RefusesErasure(call, erased)) return;
+  call.reply.Ok();
+  if (kept.size() == 0) {
+    return call.server.values.NoticeEnd(*opened.value, "ltrim", kListEvents);
+  }
   const std::size_t behind = list.size() - kept.end;
   for (std::size_t i = 0; i < behind; ++i) list.Pop(ListEnd::kRight);
   for (std::size_t i = 0; i < kept.first; ++i) list.Pop(ListEnd::kLeft);
-  if (behind + kept.first > 0) {
-    call.server.values.NoticeChange(*opened.value, "ltrim", kListEvents);
-  }
-  call.reply.Ok();
-}
-
-// Erases up to `count` elements that are equal to `element`, from the left or from the right; 0:
-// all. Returns how many.
-std::int64_t EraseEqual(List& list, std::string_view element, std::int64_t count) {
-  const bool is_from_right = count < 0;
-  std::uint64_t left =
-      is_from_right ? -static_cast<std::uint64_t>(count) : static_cast<std::uint64_t>(count);
-  if (left == 0) left = std::numeric_limits<std::uint64_t>::max();
-  std::int64_t erased = 0;
-  for (std::size_t seen = list.size(), i = 0; seen > 0 && left > 0; --seen) {
-    const std::size_t at = is_from_right ? seen - 1 : i;
-    if (list.at(at) != element) {
-      ++i;
-      continue;
-    }
-    list.Erase(at);
-    --left;
-    ++erased;
-  }
-  return erased;
+  if (erased > 0) call.server.values.NoticeChange(*opened.value, "ltrim", kListEvents);
 }
 
 void LRem(Invocation& call) {
@@ -214,10 +196,11 @@ void LRem(Invocation& call) {
   if (!count) return;
   const Opened<List> opened = OpenList(call);
   if (opened.is_refused) return;
-  const std::int64_t erased =
-      opened.value == nullptr ? 0 : EraseEqual(opened.content(), call.arguments[3], *count);
+  if (opened.value == nullptr) return call.reply.Integer(0);
+  if (RefusesCost(call)) return;
+  const std::size_t erased = opened.content().EraseEqual(call.arguments[3], *count);
   if (erased > 0) call.server.values.NoticeChange(*opened.value, "lrem", kListEvents);
-  call.reply.Integer(erased);
+  call.reply.Integer(static_cast<std::int64_t>(erased));
 }
 
 struct PositionQuery {
@@ -297,6 +280,7 @@ void LPos(Invocation& call) {
   if (!query) return;
   const Opened<List> opened = OpenList(call);
   if (opened.is_refused) return;
+  if (opened.value != nullptr && RefusesCost(call)) return;
   std::vector<std::size_t> found;
   if (opened.value != nullptr) found = FindPositions(opened.content(), call.arguments[2], *query);
   if (!query->count) {
@@ -336,14 +320,15 @@ constexpr auto kListCommands = std::to_array<CommandSpec>({
     {"LINDEX", LIndex, 3, kReadOnly, kFirstKey, "list", "key index",
      "The element at an index, or nil", "O(1)"},
     {"LSET", LSet, 4, kWrite | kTakesLock, With(kFirstKey, KeyEffect::kUpdate), "list",
-     "key index element", "Replaces the element at an index", "O(elements)"},
+     "key index element", "Replaces the element at an index", "O(1)"},
     {"LINSERT", LInsert, 5, kWrite | kTakesLock, With(kFirstKey, KeyEffect::kAddElements), "list",
      "key BEFORE|AFTER pivot element",
      "Inserts an element beside the first one that is equal to pivot; replies with the new length, "
      "or -1 if there is no such element",
      "O(elements)"},
     {"LTRIM", LTrim, 4, kWrite, With(kFirstKey, KeyEffect::kDeleteElements), "list",
-     "key first last", "Removes all elements except those that LRANGE returns", "O(elements)"},
+     "key first last", "Removes all elements except those that LRANGE returns",
+     "O(elements removed)"},
     {"LREM", LRem, 4, kWrite, With(kFirstKey, KeyEffect::kDeleteElements), "list",
      "key count element",
      "Removes elements equal to the given one: count of them from the left, -count of them from "

@@ -5,6 +5,7 @@
 
 #include "server/command/handlers/cost_parts.h"
 #include "server/command/server_parts.h"
+#include "server/values/library_locks.h"
 
 namespace fairlock::command {
 
@@ -28,7 +29,7 @@ Cost OwnersOfAll(const CostQuestion& asked) {
 
 std::uint64_t SizeOf(const CostQuestion& asked, const engine::KeyName& key) {
   const values::Value* value = asked.server.values.Find(key, asked.now);
-  return value == nullptr ? 0 : value->size();
+  return value == nullptr || value->size() > values::kLibraryElementsMax ? 0 : value->size();
 }
 
 // What earlier requests may have added to the holds or places of a key.

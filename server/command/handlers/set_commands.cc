@@ -4,19 +4,16 @@
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <string>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "server/command/handlers/command_costs.h"
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/redis_arguments.h"
 #include "server/command/handlers/value_access.h"
-#include "server/command/table/glob_walk.h"
 #include "server/command/table/refusals.h"
-#include "server/values/names.h"
 
 namespace fairlock::command {
 
@@ -33,8 +30,9 @@ void SAdd(Invocation& call) {
   Growth growth;
   for (const std::string_view member : members) growth.Add(member.size());
   std::size_t added = 0;
-  values::Value* value =
-      GrowValue(call, opened, growth, [&](values::Set& set) { added = set.AddAll(members); });
+  values::Value* value = GrowValue(
+      call, opened, growth, [&](values::Set& set) { added = set.AddAll(members); },
+      [&](const values::Set& set) { return SizeWith(set, members); });
   if (value == nullptr) return;
   if (added > 0) call.server.values.NoticeChange(*value, "sadd", kSetEvents);
   call.reply.Integer(static_cast<std::int64_t>(added));
@@ -61,17 +59,10 @@ void SIsMember(Invocation& call) {
 void SMIsMember(Invocation& call) {
   const Opened<values::Set> opened = OpenSet(call);
   if (opened.is_refused) return;
-  const auto asked = call.arguments.views().subspan(2);
-  const values::Names names(asked);
-  std::vector<bool> is_there(names.size() + 1);  // the last one is no name's
-  if (opened.value != nullptr) {
-    for (const std::string& member : opened.content().members()) {
-      is_there[names.IndexOf(member)] = true;
-    }
-  }
-  call.reply.ArrayHeader(asked.size());
-  for (const std::string_view member : asked) {
-    call.reply.Integer(is_there[names.IndexOf(member)] ? 1 : 0);
+  const auto members = call.arguments.views().subspan(2);
+  call.reply.ArrayHeader(members.size());
+  for (const std::string_view member : members) {
+    call.reply.Integer(opened.value != nullptr && opened.content().Has(member) ? 1 : 0);
   }
 }
 
@@ -86,6 +77,7 @@ void SMembers(Invocation& call) {
   const Opened<values::Set> opened = OpenSet(call);
   if (opened.is_refused) return;
   if (opened.value == nullptr) return call.reply.SetHeader(0);
+  if (RefusesElements(call, opened.content().size(), opened.content().bytes())) return;
   call.reply.SetHeader(opened.content().size());
   for (const std::string& member : opened.content().members()) call.reply.Bulk(member);
 }
@@ -116,6 +108,8 @@ void PopSome(Invocation& call) {
   values::Set& set = opened.content();
   const std::size_t popped =
       std::min<std::uint64_t>(static_cast<std::uint64_t>(*count), set.size());
+  if (RefusesElements(call, popped, LikelyBytes(set, popped)) || RefusesErasure(call, popped))
+    return;
   call.reply.SetHeader(popped);
   const bool is_all = popped == set.size();
   Dice dice(call);
@@ -153,21 +147,26 @@ void ShowSome(Invocation& call) {
   const Opened<values::Set> opened = OpenSet(call);
   if (opened.is_refused || RefusesCost(call)) return;
   if (opened.value == nullptr) return call.reply.ArrayHeader(0);
-  const auto& members = opened.content().members();
+  const values::Set::Members members = opened.content().members();
   Dice dice(call);
   if (*count < 0) {
     call.reply.ArrayHeader(static_cast<std::size_t>(-*count));
     for (std::int64_t i = 0; i < -*count; ++i) call.reply.Bulk(members[dice.Below(members.size())]);
     return;
   }
-  std::vector<std::size_t> order(members.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
   const std::size_t shown =
       std::min<std::uint64_t>(static_cast<std::uint64_t>(*count), members.size());
+  // A shuffle of all positions, of which only those are noted that have been exchanged.
+  std::unordered_map<std::size_t, std::size_t> exchanged;
+  const auto member_at = [&](std::size_t place) {
+    const auto found = exchanged.find(place);
+    return found == exchanged.end() ? place : found->second;
+  };
   call.reply.ArrayHeader(shown);
   for (std::size_t i = 0; i < shown; ++i) {
-    std::swap(order[i], order[i + dice.Below(order.size() - i)]);
-    call.reply.Bulk(members[order[i]]);
+    const std::size_t place = i + dice.Below(members.size() - i);
+    call.reply.Bulk(members[member_at(place)]);
+    exchanged[place] = member_at(i);
   }
 }
 
@@ -177,7 +176,7 @@ void SRandMember(Invocation& call) {
   const Opened<values::Set> opened = OpenSet(call);
   if (opened.is_refused) return;
   if (opened.value == nullptr) return call.reply.Null();
-  const auto& members = opened.content().members();
+  const values::Set::Members members = opened.content().members();
   call.reply.Bulk(members[Dice(call).Below(members.size())]);
 }
 
@@ -186,14 +185,18 @@ void SScan(Invocation& call) {
   const Opened<values::Set> opened = OpenSet(call);
   if (opened.is_refused) return;
   if (opened.value == nullptr) return BeginElementPage(call, 0);
-  const auto glob = ReadElementScan(call);
-  if (!glob) return;
-  GlobWalk walk(call.server.work, GlobWalk::kPageWorkMax);
+  const auto scan = ReadElementScan(call);
+  if (!scan) return;
+  const values::Set& set = opened.content();
   std::vector<std::string_view> found;
-  for (const std::string& member : opened.content().members()) {
-    if (glob->Matches(member, walk.compared())) found.emplace_back(member);
-  }
-  BeginElementPage(call, found.size());
+  const std::uint64_t next = VisitPage(
+      call, set.members(), set, *scan,
+      [](const std::string& member) -> std::string_view { return member; },
+      [&](const std::string& member) {
+        found.emplace_back(member);
+        return member.size();
+      });
+  BeginElementPage(call, found.size(), next);
   for (const std::string_view member : found) call.reply.Bulk(member);
 }
 
@@ -204,28 +207,28 @@ constexpr auto kSetCommands = std::to_array<CommandSpec>({
      "key member [member ...]",
      "Adds members to a set, which is created if the key is free; replies with the number of new "
      "members",
-     "O(members)"},
+     "O(members added)"},
     {"SREM", SRem, -3, kWrite | kFast, With(kFirstKey, KeyEffect::kDeleteElements), "set",
      "key member [member ...]",
      "Removes members, and the set with its last one; replies with the number removed",
-     "O(members)"},
+     "O(members named)"},
     {"SISMEMBER", SIsMember, 3, kReadsMember, With(kFirstKey, KeyEffect::kTest), "set",
-     "key member", "Whether the set has the member: 1 or 0", "O(members)"},
+     "key member", "Whether the set has the member: 1 or 0", "O(1)"},
     {"SMISMEMBER", SMIsMember, -3, kReadsMember, kFirstKey, "set", "key member [member ...]",
-     "SISMEMBER for each member", "O(members)"},
+     "SISMEMBER for each member", "O(members named)"},
     {"SMEMBERS", SMembers, 2, kReadOnly, kFirstKey, "set", "key", "All members", "O(members)"},
     {"SCARD", SCard, 2, kReadsMember, With(kFirstKey, KeyEffect::kTest), "set", "key",
      "The number of members", "O(1)"},
     {"SPOP", SPop, -2, kWrite | kFast, With(kFirstKey, KeyEffect::kAccessDelete), "set",
      "key [count]",
      "Removes a random member, or up to count of them, and replies with it; nil if there is none",
-     "O(members)"},
+     "O(count)"},
     {"SRANDMEMBER", SRandMember, -2, kReadOnly, kFirstKey, "set", "key [count]",
      "A random member, or up to count different ones, or with -count that many, which may be the "
      "same ones",
-     "O(members)"},
+     "O(count)"},
     {"SSCAN", SScan, -3, kReadOnly, kFirstKey, "set", "key cursor [MATCH glob] [COUNT count]",
-     "All members that match, in one page", "O(members)"},
+     "A page of the members that match; all of them if there are few", "O(count)"},
 });
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/redis_arguments.h"
 #include "server/command/handlers/value_access.h"
-#include "server/command/table/glob_walk.h"
 #include "server/command/table/refusals.h"
 #include "server/command/table/text.h"
 
@@ -111,12 +110,14 @@ std::optional<Addition> ReadAddition(Invocation& call) {
 }
 
 // Gives a member its new score.
-void AddMember(const SortedSet::Member& member, const AddOptions& options,
-               std::optional<double>& score, Added& result) {
+void AddMember(SortedSet& set, const SortedSet::Member& member, const AddOptions& options,
+               Added& result) {
+  const std::optional<double> score = set.ScoreOf(member.name);
   if (!score) {
     if (options.only_existing) return;
     ++result.added;
-    result.score = score = member.score;
+    result.score = member.score;
+    set.Set(member.name, member.score);
     return;
   }
   if (options.only_new) return;
@@ -125,20 +126,8 @@ void AddMember(const SortedSet::Member& member, const AddOptions& options,
   if (result.is_nan) return;
   if ((options.only_less && next >= *score) || (options.only_greater && next <= *score)) return;
   if (next != *score) ++result.changed;
-  result.score = score = next;
-}
-
-Added AddMembers(SortedSet& set, const Addition& addition) {
-  std::vector<std::string_view> all_names;
-  for (const SortedSet::Member& member : addition.members) all_names.emplace_back(member.name);
-  const values::Names names(all_names);
-  auto scores = set.ScoresOf(names);
-  Added result;
-  for (const SortedSet::Member& member : addition.members) {
-    AddMember(member, addition.options, scores[names.IndexOf(member.name)], result);
-  }
-  if (result.added + result.changed > 0) set.SetScores(names, scores);
-  return result;
+  result.score = next;
+  set.Set(member.name, next);
 }
 
 void AddAndAnswer(Invocation& call, const Addition& addition) {
@@ -146,10 +135,20 @@ void AddAndAnswer(Invocation& call, const Addition& addition) {
   Opened<SortedSet> opened = OpenSortedSet(call);
   if (opened.is_refused) return;
   Growth growth;
-  for (const SortedSet::Member& member : addition.members) growth.Add(member.name.size());
+  std::vector<std::string_view> names;
+  for (const SortedSet::Member& member : addition.members) {
+    growth.Add(member.name.size());
+    names.emplace_back(member.name);
+  }
   Added result;
-  values::Value* value =
-      GrowValue(call, opened, growth, [&](SortedSet& set) { result = AddMembers(set, addition); });
+  values::Value* value = GrowValue(
+      call, opened, growth,
+      [&](SortedSet& set) {
+        for (const auto& member : addition.members) AddMember(set, member, options, result);
+      },
+      [&](const SortedSet& set) {
+        return options.only_existing ? SizeOf(set) : SizeWith(set, names);
+      });
   if (opened.is_refused) return;
   if (result.is_nan) {
     return call.reply.Error(ErrorCode::kErr, "resulting score is not a number (NaN)");
@@ -190,11 +189,9 @@ void ZRem(Invocation& call) {
   call.reply.Integer(static_cast<std::int64_t>(erased));
 }
 
-void ZScore(Invocation& call) {
-  const Opened<SortedSet> opened = OpenSortedSet(call);
-  if (opened.is_refused) return;
+void WriteScoreOrNull(Invocation& call, const Opened<SortedSet>& opened, std::string_view member) {
   std::optional<double> score;
-  if (opened.value != nullptr) score = opened.content().ScoreOf(call.arguments[2]);
+  if (opened.value != nullptr) score = opened.content().ScoreOf(member);
   if (score) {
     WriteScore(call, *score);
   } else {
@@ -202,20 +199,19 @@ void ZScore(Invocation& call) {
   }
 }
 
+void ZScore(Invocation& call) {
+  const Opened<SortedSet> opened = OpenSortedSet(call);
+  if (opened.is_refused) return;
+  WriteScoreOrNull(call, opened, call.arguments[2]);
+}
+
 void ZMScore(Invocation& call) {
   const Opened<SortedSet> opened = OpenSortedSet(call);
   if (opened.is_refused) return;
-  const auto asked = call.arguments.views().subspan(2);
-  const values::Names names(asked);
-  std::vector<std::optional<double>> scores(names.size());
-  if (opened.value != nullptr) scores = opened.content().ScoresOf(names);
-  call.reply.ArrayHeader(asked.size());
-  for (const std::string_view member : asked) {
-    if (const auto score = scores[names.IndexOf(member)]) {
-      WriteScore(call, *score);
-    } else {
-      call.reply.Null();
-    }
+  const auto members = call.arguments.views().subspan(2);
+  call.reply.ArrayHeader(members.size());
+  for (const std::string_view member : members) {
+    WriteScoreOrNull(call, opened, member);
   }
 }
 
@@ -251,13 +247,17 @@ void PopMembers(Invocation& call, bool is_max) {
   SortedSet& set = opened.content();
   const std::size_t popped =
       std::min<std::uint64_t>(static_cast<std::uint64_t>(*count), set.size());
+  if (RefusesElements(call, 2 * popped, LikelyBytes(set, popped)) || RefusesErasure(call, popped)) {
+    return;
+  }
   const bool is_nested = is_counted && call.reply.version() == protocol::RespVersion::kResp3;
   call.reply.ArrayHeader(is_nested ? popped : 2 * popped);
-  for (std::size_t i = 0; i < popped; ++i) {
-    const SortedSet::Member& member = set.members()[is_max ? set.size() - 1 - i : i];
+  auto member = set.At(is_max ? set.size() - 1 : 0);
+  for (std::size_t left = popped; left > 0; --left) {
     if (is_nested) call.reply.ArrayHeader(2);
-    call.reply.Bulk(member.name);
-    WriteScore(call, member.score);
+    call.reply.Bulk(member->name);
+    WriteScore(call, member->score);
+    if (left > 1) is_max ? --member : ++member;
   }
   const std::size_t first = is_max ? set.size() - popped : 0;
   set.EraseRanks(first, first + popped);
@@ -272,14 +272,18 @@ void ZScan(Invocation& call) {
   const Opened<SortedSet> opened = OpenSortedSet(call);
   if (opened.is_refused) return;
   if (opened.value == nullptr) return BeginElementPage(call, 0);
-  const auto glob = ReadElementScan(call);
-  if (!glob) return;
-  GlobWalk walk(call.server.work, GlobWalk::kPageWorkMax);
+  const auto scan = ReadElementScan(call);
+  if (!scan) return;
+  const SortedSet& set = opened.content();
   std::vector<const SortedSet::Member*> found;
-  for (const SortedSet::Member& member : opened.content().members()) {
-    if (glob->Matches(member.name, walk.compared())) found.push_back(&member);
-  }
-  BeginElementPage(call, 2 * found.size());
+  const std::uint64_t next = VisitPage(
+      call, set.members(), set, *scan,
+      [](const SortedSet::Member& member) -> std::string_view { return member.name; },
+      [&](const SortedSet::Member& member) {
+        found.push_back(&member);
+        return member.name.size();
+      });
+  BeginElementPage(call, 2 * found.size(), next);
   for (const SortedSet::Member* member : found) {
     call.reply.Bulk(member->name);
     call.reply.Bulk(FormatDouble(member->score));
@@ -294,33 +298,35 @@ constexpr auto kSortedSetCommands = std::to_array<CommandSpec>({
      "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]",
      "Adds members to a sorted set, which is created if the key is free, or changes their scores; "
      "replies with the number of new members",
-     "O(members)"},
+     "O(members added * log(members))"},
     {"ZINCRBY", ZIncrBy, 4, kGrowsSortedSet, kFirstKey, "sorted-set", "key increment member",
-     "Adds to the score of a member, 0 if it does not exist; replies with the sum", "O(members)"},
+     "Adds to the score of a member, 0 if it does not exist; replies with the sum",
+     "O(log(members))"},
     {"ZREM", ZRem, -3, kWrite | kFast, With(kFirstKey, KeyEffect::kDeleteElements), "sorted-set",
      "key member [member ...]",
      "Removes members, and the sorted set with its last one; replies with the number removed",
-     "O(members)"},
+     "O(members named * log(members))"},
     {"ZSCORE", ZScore, 3, kReadsScore, kFirstKey, "sorted-set", "key member",
-     "The score of a member, or nil", "O(members)"},
+     "The score of a member, or nil", "O(1)"},
     {"ZMSCORE", ZMScore, -3, kReadsScore, kFirstKey, "sorted-set", "key member [member ...]",
-     "ZSCORE for each member", "O(members)"},
+     "ZSCORE for each member", "O(members named)"},
     {"ZRANK", ZRank, 3, kReadsScore, kFirstKey, "sorted-set", "key member",
-     "How many members come before this one, or nil", "O(members)"},
+     "How many members come before this one, or nil", "O(log(members))"},
     {"ZREVRANK", ZRevRank, 3, kReadsScore, kFirstKey, "sorted-set", "key member",
-     "How many members come after this one, or nil", "O(members)"},
+     "How many members come after this one, or nil", "O(log(members))"},
     {"ZCARD", ZCard, 2, kReadsScore, With(kFirstKey, KeyEffect::kTest), "sorted-set", "key",
      "The number of members", "O(1)"},
     {"ZPOPMIN", ZPopMin, -2, kWrite | kFast, With(kFirstKey, KeyEffect::kAccessDelete),
      "sorted-set", "key [count]",
      "Removes the member with the lowest score, or up to count of them, and replies with each and "
      "its score",
-     "O(members)"},
+     "O(count * log(members))"},
     {"ZPOPMAX", ZPopMax, -2, kWrite | kFast, With(kFirstKey, KeyEffect::kAccessDelete),
-     "sorted-set", "key [count]", "ZPOPMIN with the highest scores", "O(members)"},
+     "sorted-set", "key [count]", "ZPOPMIN with the highest scores", "O(count * log(members))"},
     {"ZSCAN", ZScan, -3, kReadOnly, kFirstKey, "sorted-set",
      "key cursor [MATCH glob] [COUNT count]",
-     "All members that match, and their scores, in one page", "O(members)"},
+     "A page of the members that match, and their scores; all of them if there are few",
+     "O(count)"},
 });
 
 }  // namespace

@@ -107,12 +107,18 @@ void WriteRange(Invocation& call, const SortedSet& set, const IndexRange& ranks,
   const bool is_nested =
       options.with_scores && call.reply.version() == protocol::RespVersion::kResp3;
   const bool is_flat = options.with_scores && !is_nested;
+  if (ranks.size() == 0) return call.reply.ArrayHeader(0);
+  auto member = set.At(options.is_reversed ? ranks.end - 1 : ranks.first);
+  auto counted = set.At(ranks.first);
+  const std::size_t score_replies = options.with_scores ? ranks.size() : 0;
+  const auto bytes_of = [&](std::size_t) { return (counted++)->name.size(); };
+  if (RefusesRange(call, set, ranks, bytes_of) || RefusesElements(call, score_replies, 0)) return;
   call.reply.ArrayHeader(ranks.size() * (is_flat ? 2 : 1));
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const auto& member = set.members()[options.is_reversed ? ranks.end - 1 - i : ranks.first + i];
+  for (std::size_t left = ranks.size(); left > 0; --left) {
     if (is_nested) call.reply.ArrayHeader(2);
-    call.reply.Bulk(member.name);
-    if (options.with_scores) WriteScore(call, member.score);
+    call.reply.Bulk(member->name);
+    if (options.with_scores) WriteScore(call, member->score);
+    if (left > 1) options.is_reversed ? --member : ++member;
   }
 }
 
@@ -186,9 +192,12 @@ void RemoveRange(Invocation& call, std::string_view event, Select select) {
   if (opened.value == nullptr) return call.reply.Integer(0);
   SortedSet& set = opened.content();
   const IndexRange ranks = select(set);
+  const bool is_whole = ranks.size() == set.size();
+  if (!is_whole && RefusesErasure(call, ranks.size())) return;
+  call.reply.Integer(static_cast<std::int64_t>(ranks.size()));
+  if (is_whole) return call.server.values.NoticeEnd(*opened.value, event, kSortedSetEvents);
   set.EraseRanks(ranks.first, ranks.end);
   if (ranks.size() > 0) call.server.values.NoticeChange(*opened.value, event, kSortedSetEvents);
-  call.reply.Integer(static_cast<std::int64_t>(ranks.size()));
 }
 
 void ZRemRangeByScore(Invocation& call) {
@@ -212,23 +221,25 @@ constexpr auto kSortedSetRangeCommands = std::to_array<CommandSpec>({
      "key first last [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]",
      "The members from one rank to another, or with BYSCORE from one score to another, in "
      "ascending order",
-     "O(members returned)"},
+     "O(log(members) + members returned)"},
     {"ZRANGEBYSCORE", ZRangeByScore, -4, kReadOnly, kFirstKey, "sorted-set",
-     "key min max [WITHSCORES] [LIMIT offset count]", "ZRANGE with BYSCORE", "O(members returned)"},
+     "key min max [WITHSCORES] [LIMIT offset count]", "ZRANGE with BYSCORE",
+     "O(log(members) + members returned)"},
     {"ZREVRANGE", ZRevRange, -4, kReadOnly, kFirstKey, "sorted-set", "key first last [WITHSCORES]",
-     "ZRANGE with REV", "O(members returned)"},
+     "ZRANGE with REV", "O(log(members) + members returned)"},
     {"ZREVRANGEBYSCORE", ZRevRangeByScore, -4, kReadOnly, kFirstKey, "sorted-set",
      "key max min [WITHSCORES] [LIMIT offset count]", "ZRANGE with BYSCORE and REV",
-     "O(members returned)"},
+     "O(log(members) + members returned)"},
     {"ZCOUNT", ZCount, 4, kReadOnly | kFast, kFirstKey, "sorted-set", "key min max",
      "The number of members with a score from min to max", "O(log(members))"},
     {"ZREMRANGEBYSCORE", ZRemRangeByScore, 4, kWrite, With(kFirstKey, KeyEffect::kDeleteElements),
      "sorted-set", "key min max",
      "Removes the members with a score from min to max; replies with the number removed",
-     "O(members)"},
+     "O(log(members) * members removed)"},
     {"ZREMRANGEBYRANK", ZRemRangeByRank, 4, kWrite, With(kFirstKey, KeyEffect::kDeleteElements),
      "sorted-set", "key first last",
-     "Removes the members from one rank to another; replies with the number removed", "O(members)"},
+     "Removes the members from one rank to another; replies with the number removed",
+     "O(log(members) * members removed)"},
 });
 
 }  // namespace

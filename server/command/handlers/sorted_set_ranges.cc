@@ -51,13 +51,18 @@ bool IsEmpty(const MemberBounds& bounds) {
 
 }  // namespace
 
-std::optional<ScoreBounds> ReadScoreBounds(Invocation& call, std::string_view min,
-                                           std::string_view max) {
+std::optional<ScoreBounds> ParseScoreBounds(std::string_view min, std::string_view max) {
   const auto from = ParseScoreBound(min);
   const auto to = ParseScoreBound(max);
-  if (from && to) return ScoreBounds{*from, *to};
-  call.reply.Error(ErrorCode::kErr, "min or max is not a float");
-  return std::nullopt;
+  if (!from || !to) return std::nullopt;
+  return ScoreBounds{*from, *to};
+}
+
+std::optional<ScoreBounds> ReadScoreBounds(Invocation& call, std::string_view min,
+                                           std::string_view max) {
+  const auto bounds = ParseScoreBounds(min, max);
+  if (!bounds) call.reply.Error(ErrorCode::kErr, "min or max is not a float");
+  return bounds;
 }
 
 std::optional<MemberBounds> ReadMemberBounds(Invocation& call, std::string_view min,
@@ -69,34 +74,40 @@ std::optional<MemberBounds> ReadMemberBounds(Invocation& call, std::string_view 
   return std::nullopt;
 }
 
-// Binary search finds the bounds, because the members are in the order of their scores.
 IndexRange RanksOf(const values::SortedSet& set, const ScoreBounds& bounds) {
-  const auto& members = set.members();
   const auto& min = bounds.min;
   const auto& max = bounds.max;
-  const auto first = std::ranges::partition_point(members, [&](const auto& member) {
+  const std::size_t first = set.CountWhile([&](const auto& member) {
     return min.is_excluded ? member.score <= min.score : member.score < min.score;
   });
-  const auto end = std::partition_point(first, members.end(), [&](const auto& member) {
+  const std::size_t end = set.CountWhile([&](const auto& member) {
     return max.is_excluded ? member.score < max.score : member.score <= max.score;
   });
-  return {static_cast<std::size_t>(first - members.begin()),
-          static_cast<std::size_t>(end - members.begin())};
+  return {first, std::max(first, end)};
 }
 
 // If the members do not all have the same score, their order is another, and the result has no
-// meaning. It is then that of Redis for a small sorted set, which searches in the same way.
+// meaning. For a small sorted set, it is then that of Redis, which searches in the same way.
 IndexRange RanksOf(const values::SortedSet& set, const MemberBounds& bounds) {
-  const auto& members = set.members();
+  constexpr std::size_t kSearchedMax = 128;
+  const auto members = set.members();
   if (IsEmpty(bounds) || members.empty() || IsBelow(members.back().name, bounds.min) ||
       IsAbove(members.front().name, bounds.max)) {
     return {};
   }
-  std::size_t first = 0;
-  while (IsBelow(members[first].name, bounds.min)) ++first;
-  std::size_t end = first;
-  while (end < members.size() && !IsAbove(members[end].name, bounds.max)) ++end;
-  return {first, end};
+  if (set.size() > kSearchedMax) {
+    const std::size_t first =
+        set.CountWhile([&](const auto& member) { return IsBelow(member.name, bounds.min); });
+    const std::size_t end =
+        set.CountWhile([&](const auto& member) { return !IsAbove(member.name, bounds.max); });
+    return {first, std::max(first, end)};
+  }
+  IndexRange range;
+  auto at = members.begin();
+  for (; IsBelow(at->name, bounds.min); ++at) ++range.first;
+  range.end = range.first;
+  for (; at != members.end() && !IsAbove(at->name, bounds.max); ++at) ++range.end;
+  return range;
 }
 
 }  // namespace fairlock::command

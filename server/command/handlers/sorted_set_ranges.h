@@ -37,6 +37,8 @@ struct MemberBounds {
   MemberBound max;
 };
 
+// Returns nullopt if these are no scores.
+std::optional<ScoreBounds> ParseScoreBounds(std::string_view min, std::string_view max);
 // Each returns nullopt after sending an error.
 std::optional<ScoreBounds> ReadScoreBounds(Invocation& call, std::string_view min,
                                            std::string_view max);

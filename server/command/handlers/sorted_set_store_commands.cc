@@ -178,14 +178,8 @@ Scores IntersectionOf(const Combination& combination) {
 }
 
 SortedSet SortedSetOf(const Scores& scores) {
-  std::vector<std::string_view> all_names;
-  all_names.reserve(scores.size());
-  for (const auto& [name, score] : scores) all_names.push_back(name);
-  const values::Names names(all_names);
-  std::vector<std::optional<double>> in_order(names.size());
-  for (std::size_t i = 0; i < names.size(); ++i) in_order[i] = scores.at(names.at(i));
   SortedSet set;
-  set.SetScores(names, in_order);
+  for (const auto& [name, score] : scores) set.Set(name, score);
   return set;
 }
 

@@ -10,7 +10,9 @@
 #include "server/command/handlers/command_costs.h"
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/redis_arguments.h"
+#include "server/command/handlers/value_access.h"
 #include "server/command/server_parts.h"
+#include "server/command/table/text.h"
 
 namespace fairlock::command {
 
@@ -48,6 +50,28 @@ bool HasAnyChanged(Invocation& call, Transaction& transaction) {
   });
 }
 
+// Whether a bound on locks or values may refuse a request that adds to them; if so, sends the
+// error. What follows a request that may free something is not looked at, because there may be room
+// then.
+bool RefusesForBounds(Invocation& call, const Transaction& transaction,
+                      protocol::ReplyWriter& reply) {
+  std::uint8_t db = call.client.profile.database;
+  bool is_refused = false;
+  transaction.Visit([&](std::size_t row, const protocol::Arguments& arguments) {
+    const CommandSpec& spec = *call.server.table.rows()[row];
+    if ((spec.flags & kTakesLock) != 0) {
+      is_refused = RefusesFull(call, spec, arguments, db, reply);
+    }
+    const auto next_db = spec.name == "SELECT" ? ParseInteger(arguments[1]) : std::nullopt;
+    if (next_db && *next_db >= 0 && *next_db < engine::kDatabases) {
+      db = static_cast<std::uint8_t>(*next_db);
+    }
+    const bool may_free = (spec.flags & kWrite) != 0 && (spec.flags & kTakesLock) == 0;
+    return !is_refused && !may_free;
+  });
+  return is_refused;
+}
+
 // Returns the text of the error with which the server would refuse one of the requests in its
 // present state, or all of them together because of their cost; empty if it would refuse none. In
 // the latter case all are executed, even if memory becomes short in between: the limits on the size
@@ -56,7 +80,7 @@ std::string WhyNotNow(Invocation& call, const Transaction& transaction, const Co
   std::string line;
   protocol::ReplyWriter writer(line, protocol::RespVersion::kResp2);
   if (!call.server.availability.RefusesQueued(transaction.flags(), writer) &&
-      !RefusesCost(call.server, cost, writer)) {
+      !RefusesForBounds(call, transaction, writer) && !RefusesCost(call.server, cost, writer)) {
     return {};
   }
   constexpr std::size_t kSignAndEnd = 3;
@@ -77,6 +101,9 @@ void ExecuteAll(Invocation& call, const Transaction& transaction, const Cost& co
   const std::uint64_t written_max =
       call.client.output.written() + call.server.transactions.LimitsNow().reply_bytes_max;
   call.reply.ArrayHeader(transaction.size());
+  call.server.availability.BeginStep(call.now);
+  // Everything has been checked, except what scripts will ask for.
+  if ((transaction.flags() & kRunsScripts) == 0) call.server.availability.NoteChange();
   call.server.delivery.BeginStep(call.now);
   call.server.work.BeginTransaction();
   call.server.scripts.BeginTransaction();
@@ -92,6 +119,7 @@ void ExecuteAll(Invocation& call, const Transaction& transaction, const Cost& co
     return true;
   });
   call.server.work.EndTransaction();
+  call.server.availability.EndStep();
   call.server.delivery.EndStep(call.now);
   call.server.work.Charge(cost.work);
 }

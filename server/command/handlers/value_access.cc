@@ -7,11 +7,15 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <unordered_map>
 
+#include "server/command/handlers/cost_parts.h"
 #include "server/command/handlers/redis_arguments.h"
 #include "server/command/handlers/shared_replies.h"
+#include "server/command/table/command_docs.h"
 #include "server/command/table/refusals.h"
 #include "server/command/table/text.h"
+#include "server/values/names.h"
 
 namespace fairlock::command {
 
@@ -45,6 +49,7 @@ template Opened<values::SortedSet> OpenValue(Invocation&, std::size_t);
 template Opened<values::Set> OpenValue(Invocation&, std::size_t);
 
 bool RefusesSize(Invocation& call, std::string_view key, const Size& before, const Size& after) {
+  if (call.server.availability.are_bounds_lifted()) return false;
   const values::ValueLimits& limits = call.server.values.limits();
   const bool is_long = after.elements > limits.elements_max && after.elements > before.elements;
   const bool is_large = after.bytes > limits.bytes_max && after.bytes > before.bytes;
@@ -64,11 +69,101 @@ bool RefusesGrowth(Invocation& call, bool is_new) {
     call.server.availability.RefuseLock(call.reply);
     return true;
   }
-  if (!is_new || call.server.values.store().size() < call.server.values.limits().values_max) {
+  if (!is_new || call.server.availability.are_bounds_lifted() ||
+      call.server.values.store().size() < call.server.values.limits().values_max) {
     return false;
   }
   RefuseTooMany(call.reply, "hashes, lists, sets and sorted sets (max_locks)");
   return true;
+}
+
+bool RefusesElement(Invocation& call, const Growth& growth) {
+  if (growth.longest <= values::kElementBytesMax) return false;
+  call.reply.Error(ErrorCode::kErr, "an element has " + std::to_string(growth.longest) +
+                                        " bytes; the limit is " +
+                                        std::to_string(values::kElementBytesMax));
+  return true;
+}
+
+bool MayExceed(Invocation& call, const Size& before, const Growth& growth) {
+  const values::ValueLimits& limits = call.server.values.limits();
+  const std::size_t bytes = before.bytes + growth.bytes + growth.elements * values::kElementBytes;
+  return before.elements + growth.elements > limits.elements_max || bytes > limits.bytes_max;
+}
+
+namespace {
+
+template <typename IsThere>
+Size SizeWithNames(Size size, std::span<const std::string_view> names, IsThere is_there) {
+  const values::Names unique(names);
+  for (std::size_t i = 0; i < unique.size(); ++i) {
+    if (is_there(unique.at(i))) continue;
+    ++size.elements;
+    size.bytes += unique.at(i).size() + values::kElementBytes;
+  }
+  return size;
+}
+
+}  // namespace
+
+Size SizeWith(const values::Set& set, std::span<const std::string_view> members) {
+  return SizeWithNames(SizeOf(set), members, [&](std::string_view name) { return set.Has(name); });
+}
+
+Size SizeWith(const values::SortedSet& set, std::span<const std::string_view> members) {
+  return SizeWithNames(SizeOf(set), members,
+                       [&](std::string_view name) { return set.ScoreOf(name).has_value(); });
+}
+
+Size SizeWith(const values::Hash& hash, std::span<const std::string_view> names_and_values) {
+  Size size = SizeOf(hash);
+  std::unordered_map<std::string_view, std::size_t> set;  // the size of the value that a field has
+  for (std::size_t i = 0; i < names_and_values.size(); i += 2) {
+    const std::string_view name = names_and_values[i];
+    const auto [at, is_first] = set.try_emplace(name);
+    if (is_first) {
+      const std::string* present = hash.Find(name);
+      if (present != nullptr) at->second = present->size();
+      if (present == nullptr) size.bytes += name.size() + values::kElementBytes;
+      if (present == nullptr) ++size.elements;
+    }
+    size.bytes += names_and_values[i + 1].size();
+    size.bytes -= at->second;
+    at->second = names_and_values[i + 1].size();
+  }
+  return size;
+}
+
+namespace {
+
+bool IsOfValues(const CommandSpec& spec) {
+  constexpr std::array<std::string_view, 4> kGroups = {"hash", "list", "set", "sorted-set"};
+  return std::ranges::find(kGroups, spec.group) != kGroups.end();
+}
+
+}  // namespace
+
+bool RefusesFull(Invocation& call, const CommandSpec& spec, const protocol::Arguments& arguments,
+                 std::uint8_t db, protocol::ReplyWriter& reply) {
+  Values& values = call.server.values;
+  const values::ValueLimits& limits = values.limits();
+  const engine::LockEngine& engine = call.server.locks.engine();
+  const bool has_room_for_keys = engine.counts().locks < engine.options().locks_max &&
+                                 values.store().size() < limits.values_max;
+  for (const std::string_view bytes : KeysOf(spec, arguments.views())) {
+    const engine::KeyName key{db, bytes};
+    const values::Value* value = values.Find(key, call.now);
+    if (value == nullptr && !has_room_for_keys && !values.IsLock(key, call.now)) {
+      RefuseTooMany(reply, "locks, or of hashes, lists, sets and sorted sets (max_locks)");
+      return true;
+    }
+    if (value == nullptr || !IsOfValues(spec)) continue;
+    if (value->size() < limits.elements_max && value->bytes() < limits.bytes_max) continue;
+    reply.Error(ErrorCode::kFull, "the value of " + Quoted(bytes) +
+                                      " has reached value_elements_max or value_bytes_max");
+    return true;
+  }
+  return false;
 }
 
 std::optional<std::int64_t> ReadCount(Invocation& call, std::string_view text) {
@@ -136,30 +231,52 @@ IndexRange RangeOf(std::int64_t first, std::int64_t last, std::size_t size) {
   return {static_cast<std::size_t>(first), static_cast<std::size_t>(last) + 1};
 }
 
-std::optional<engine::Glob> ReadElementScan(Invocation& call) {
+bool RefusesElements(Invocation& call, std::size_t elements, std::size_t bytes) {
+  const Cost cost{bytes + elements * 2 * kFrame, elements * kElementWork};
+  if (RefusesCost(call.server, cost, call.reply)) return true;
+  call.server.work.Charge(cost.work);
+  return false;
+}
+
+bool RefusesErasure(Invocation& call, std::size_t elements) {
+  constexpr std::uint64_t kEraseWork = 500;
+  const Cost cost{0, elements * kEraseWork};
+  if (RefusesCost(call.server, cost, call.reply)) return true;
+  call.server.work.Charge(cost.work);
+  return false;
+}
+
+std::optional<ElementScan> ReadElementScan(Invocation& call) {
   const protocol::Arguments& arguments = call.arguments;
-  std::optional<engine::Glob> glob = engine::Glob("*");
+  ElementScan scan;
+  const auto cursor = ReadCursor(call, arguments[2]);
+  if (!cursor) return std::nullopt;
+  scan.cursor = *cursor;
   for (std::size_t i = 3; i < arguments.size(); i += 2) {
     const bool has_value = i + 1 < arguments.size();
     if (has_value && EqualsIgnoreCase(arguments[i], "COUNT")) {
       const auto count = ReadRedisInteger(call, arguments[i + 1]);
       if (!count) return std::nullopt;
-      if (*count >= 1) continue;
+      if (*count >= 1) {
+        scan.count = static_cast<std::size_t>(*count);
+        continue;
+      }
     } else if (has_value && EqualsIgnoreCase(arguments[i], "MATCH")) {
-      glob = ReadGlob(call, "MATCH", arguments[i + 1]);
+      auto glob = ReadGlob(call, "MATCH", arguments[i + 1]);
       if (!glob) return std::nullopt;
+      scan.glob = *std::move(glob);
       continue;
     }
     RefuseSyntax(call.reply);
     return std::nullopt;
   }
   if (RefusesToMatch(call)) return std::nullopt;
-  return glob;
+  return scan;
 }
 
-void BeginElementPage(Invocation& call, std::size_t replies) {
+void BeginElementPage(Invocation& call, std::size_t replies, std::uint64_t next_cursor) {
   call.reply.ArrayHeader(2);
-  call.reply.Bulk("0");
+  call.reply.Bulk(std::to_string(next_cursor));
   call.reply.ArrayHeader(replies);
 }
 

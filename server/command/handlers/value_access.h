@@ -1,15 +1,18 @@
 // How the commands for small values find, create and change them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 
 #include "server/command/server_parts.h"
+#include "server/command/table/glob_walk.h"
 #include "server/command/table/invocation.h"
 #include "server/engine/api/types.h"
 #include "server/values/value_store.h"
@@ -38,17 +41,16 @@ extern template Opened<values::List> OpenValue(Invocation&, std::size_t);
 extern template Opened<values::SortedSet> OpenValue(Invocation&, std::size_t);
 extern template Opened<values::Set> OpenValue(Invocation&, std::size_t);
 
-// The work of copying one element of a value, in the unit of WorkMeter.
-inline constexpr std::uint64_t kCopyWork = 200;
-
 // By how much a command may make a value larger, at most.
 struct Growth {
   std::size_t elements = 0;
   std::size_t bytes = 0;  // of the elements themselves
+  std::size_t longest = elements == 1 ? bytes : 0;
 
   void Add(std::size_t element_bytes) {
     ++elements;
     bytes += element_bytes;
+    longest = std::max(longest, element_bytes);
   }
 };
 
@@ -68,39 +70,59 @@ bool RefusesSize(Invocation& call, std::string_view key, const Size& before, con
 // Whether no value may grow now, or, if `is_new` is set, none may be created; if so, sends the
 // error.
 bool RefusesGrowth(Invocation& call, bool is_new);
+// Whether a request of a transaction, whose command may take a lock or make a value larger, meets a
+// bound that has been reached already; if so, sends the error.
+bool RefusesFull(Invocation& call, const CommandSpec& spec, const protocol::Arguments& arguments,
+                 std::uint8_t db, protocol::ReplyWriter& reply);
+
+// Whether an element is too long to be stored; if so, sends the error.
+bool RefusesElement(Invocation& call, const Growth& growth);
+// Whether a value of that size, after that growth, may exceed a bound.
+bool MayExceed(Invocation& call, const Size& before, const Growth& growth);
 
 // Applies `change` to the content of the value, which is created if the key is free. Returns the
 // value, on which the caller calls Values::NoticeChange. Returns null after sending an error, with
 // nothing changed, if the value would exceed a bound; and also if the key was free and the change
-// has added nothing: `is_refused` tells the two apart.
+// has added nothing: `is_refused` tells the two apart. `growth` is the most that the change may
+// add; `measure(content)`, which is called if that might exceed a bound, returns the size
+// afterwards.
+template <typename Content, typename Change, typename Measure>
+values::Value* GrowValue(Invocation& call, Opened<Content>& opened, const Growth& growth,
+                         Change change, Measure measure) {
+  opened.is_refused = RefusesGrowth(call, opened.value == nullptr) || RefusesElement(call, growth);
+  if (opened.is_refused) return nullptr;
+  if (opened.value != nullptr) {
+    Content& content = opened.content();
+    const Size before = SizeOf(content);
+    opened.is_refused = MayExceed(call, before, growth) &&
+                        RefusesSize(call, opened.key.bytes, before, measure(content));
+    if (opened.is_refused) return nullptr;
+    change(content);
+    return opened.value;
+  }
+  Content made;
+  change(made);
+  opened.is_refused = RefusesSize(call, opened.key.bytes, {}, SizeOf(made));
+  if (opened.is_refused || made.size() == 0) return nullptr;
+  opened.value = &call.server.values.store().Create(opened.key, std::move(made));
+  return opened.value;
+}
+
+// The same if the growth is exact.
 template <typename Content, typename Change>
 values::Value* GrowValue(Invocation& call, Opened<Content>& opened, const Growth& growth,
                          Change change) {
-  opened.is_refused = RefusesGrowth(call, opened.value == nullptr);
-  if (opened.is_refused) return nullptr;
-  const values::ValueLimits& limits = call.server.values.limits();
-  if (opened.value != nullptr) {
-    Content& content = opened.content();
-    const std::size_t bytes_max =
-        content.bytes() + growth.bytes + growth.elements * values::kElementBytes;
-    if (content.size() + growth.elements <= limits.elements_max && bytes_max <= limits.bytes_max) {
-      change(content);
-      return opened.value;
-    }
-  }
-  Content changed = opened.value != nullptr ? opened.content() : Content();
-  call.server.work.Charge(changed.size() * kCopyWork);
-  change(changed);
-  const Size before = opened.value != nullptr ? SizeOf(opened.content()) : Size{};
-  opened.is_refused = RefusesSize(call, opened.key.bytes, before, SizeOf(changed));
-  if (opened.is_refused) return nullptr;
-  if (opened.value != nullptr) {
-    opened.content() = std::move(changed);
-  } else if (changed.size() > 0) {
-    opened.value = &call.server.values.store().Create(opened.key, std::move(changed));
-  }
-  return opened.value;
+  return GrowValue(call, opened, growth, change, [&](const Content& content) {
+    return Size{content.size() + growth.elements,
+                content.bytes() + growth.bytes + growth.elements * values::kElementBytes};
+  });
 }
+
+// The size of a set or sorted set after these members have been added, and of a hash after these
+// fields have been set; names and values alternate.
+Size SizeWith(const values::Set& set, std::span<const std::string_view> members);
+Size SizeWith(const values::SortedSet& set, std::span<const std::string_view> members);
+Size SizeWith(const values::Hash& hash, std::span<const std::string_view> names_and_values);
 
 // Redis' forms of arguments. Each returns nullopt, the first two after sending an error.
 std::optional<std::int64_t> ReadCount(Invocation& call, std::string_view text);
@@ -124,11 +146,71 @@ struct IndexRange {
 };
 IndexRange RangeOf(std::int64_t first, std::int64_t last, std::size_t size);
 
-// The options of HSCAN, SSCAN and ZSCAN, of which only MATCH has an effect. Returns nullopt after
-// sending an error.
-std::optional<engine::Glob> ReadElementScan(Invocation& call);
-// Writes the one page of a scan: cursor 0, and each element that matches, as `write` writes it into
-// `parts_each` replies.
-void BeginElementPage(Invocation& call, std::size_t replies);
+// If a reply with these elements would be too long or too much work, sends the error and returns
+// true; otherwise charges the client for the work.
+bool RefusesElements(Invocation& call, std::size_t elements, std::size_t bytes);
+// What so many elements have together, unless they are much longer than most.
+template <typename Content>
+std::size_t LikelyBytes(const Content& content, std::size_t elements) {
+  constexpr std::size_t kTimesAverage = 4;
+  return std::min(content.bytes(),
+                  kTimesAverage * elements * (content.bytes() / content.size() + 1));
+}
+// If a command would erase too many elements in one step, sends the error and returns true;
+// otherwise charges the client for the work.
+bool RefusesErasure(Invocation& call, std::size_t elements);
+// RefusesElements for the elements of a value in that range. `bytes_of(index)` returns the bytes of
+// one; they are counted only if all of the value might be too long.
+template <typename Content, typename BytesOf>
+bool RefusesRange(Invocation& call, const Content& content, const IndexRange& range,
+                  BytesOf bytes_of) {
+  constexpr std::size_t kCountedBytesMin = 256 * 1024;
+  constexpr std::size_t kCountedElementsMax = 200'000;  // more are refused anyway
+  std::size_t bytes = content.bytes();
+  if (bytes > kCountedBytesMin && range.size() <= kCountedElementsMax) {
+    bytes = 0;
+    for (std::size_t i = range.first; i < range.end; ++i) bytes += bytes_of(i);
+  }
+  return RefusesElements(call, range.size(), bytes);
+}
+
+// The cursor and the options of HSCAN, SSCAN and ZSCAN.
+struct ElementScan {
+  std::uint64_t cursor = 0;
+  std::size_t count = 10;
+  engine::Glob glob = engine::Glob("*");
+};
+// Returns nullopt after sending an error.
+std::optional<ElementScan> ReadElementScan(Invocation& call);
+// Writes the page of a scan whose elements take `replies` replies.
+void BeginElementPage(Invocation& call, std::size_t replies, std::uint64_t next_cursor = 0);
+
+// Visits the elements of one page, and returns the next cursor. A value with few and short elements
+// has one page, in its order. Otherwise a page has about COUNT elements, and what is there during
+// the whole scan is visited at least once. `name_of(element)` is matched; `visit(element)` is
+// called for each match, and returns its bytes.
+template <typename Range, typename Content, typename NameOf, typename Visit>
+std::uint64_t VisitPage(Invocation& call, const Range& in_order, const Content& content,
+                        const ElementScan& scan, NameOf name_of, Visit visit) {
+  constexpr std::size_t kOnePageBytes = 64 * 1024;
+  constexpr std::size_t kPageBytes = 256 * 1024;
+  GlobWalk walk(call.server.work, GlobWalk::kPageWorkMax);
+  std::size_t bytes = 0;
+  const auto look = [&](const auto& element) {
+    walk.ChargeLook();
+    if (scan.glob.Matches(name_of(element), walk.compared())) bytes += visit(element);
+  };
+  if (content.is_ordered() && content.bytes() <= kOnePageBytes) {
+    for (const auto& element : in_order) look(element);
+    return 0;
+  }
+  std::uint64_t cursor = scan.cursor;
+  std::size_t seen = 0;
+  do {
+    cursor = values::VisitBackwards(content.size(), cursor, 1,
+                                    [&](std::size_t at) { look(content.ByPosition(at)); });
+  } while (cursor != 0 && ++seen < scan.count && bytes < kPageBytes && !walk.is_spent());
+  return cursor;
+}
 
 }  // namespace fairlock::command

@@ -7,7 +7,10 @@
 #include <variant>
 
 #include "server/command/handlers/cost_parts.h"
+#include "server/command/handlers/sorted_set_ranges.h"
+#include "server/command/handlers/value_access.h"
 #include "server/command/server_parts.h"
+#include "server/command/table/glob_walk.h"
 #include "server/values/value.h"
 
 namespace fairlock::command {
@@ -37,30 +40,90 @@ ValueSize SizeOfValue(const CostQuestion& asked, std::size_t position) {
 
 // Looks at each element, or moves it.
 constexpr std::uint64_t kLookWork = 15;
+constexpr std::uint64_t kScoreBytes = 32;
+// Searches an element, changes it or erases it, whatever the size of the value.
+constexpr std::uint64_t kSearchWork = 1000;
 
+Cost OneSearch(const CostQuestion& asked) { return Plus(asked, {0, kSearchWork}); }
+
+// Searches the elements that it names, or adds them.
+Cost NamedElements(const CostQuestion& asked) {
+  return Plus(asked, {0, asked.arguments.size() * kSearchWork});
+}
+
+// Looks at elements, at most all of them.
 Cost SearchedValue(const CostQuestion& asked) {
   return Plus(asked, {0, SizeOfValue(asked, 1).elements * kLookWork});
 }
 
-// Shows elements, at most all of them.
+// Shows so many elements of a value, at most all of them. In a short value, these may be the
+// longest ones.
+Cost Shown(const CostQuestion& asked, const ValueSize& size, std::uint64_t elements) {
+  constexpr std::uint64_t kShortBytes = 128 * 1024;
+  constexpr std::uint64_t kTimesAverage = 4;
+  elements = std::min(elements, size.elements);
+  const std::uint64_t average = size.bytes / std::max<std::uint64_t>(size.elements, 1) + 1;
+  const std::uint64_t bytes = kTimesAverage * elements * average + asked.earlier.longest;
+  return Plus(asked, {(size.bytes <= kShortBytes ? size.bytes : std::min(size.bytes, bytes)) +
+                          elements * 2 * kFrame,
+                      elements * kElementWork});
+}
+
 Cost Elements(const CostQuestion& asked) {
   const ValueSize size = SizeOfValue(asked, 1);
-  return Plus(asked, {size.bytes + size.elements * 2 * kFrame, size.elements * kElementWork});
+  return Shown(asked, size, size.elements);
 }
 
 // The same with scores.
-Cost Members(const CostQuestion& asked) {
+Cost WithScores(const CostQuestion& asked, std::uint64_t elements) {
   const ValueSize size = SizeOfValue(asked, 1);
-  constexpr std::uint64_t kScoreBytes = 32;
-  return Plus(asked, {size.bytes + size.elements * (2 * kFrame + kScoreBytes),
-                      size.elements * 2 * kElementWork});
+  elements = std::min(elements, size.elements);
+  Cost cost = Shown(asked, size, elements);
+  cost += {elements * kScoreBytes, elements * kElementWork};
+  return cost;
 }
 
-// Shows one element, after looking at all of them.
-Cost OneElement(const CostQuestion& asked) {
-  const ValueSize size = SizeOfValue(asked, 1);
-  return Plus(asked, {size.bytes, size.elements * kLookWork});
+Cost Members(const CostQuestion& asked) { return WithScores(asked, ~std::uint64_t{0}); }
+
+// How many elements are between two indexes; if these are no numbers, all.
+std::uint64_t CountBetween(const CostQuestion& asked, std::size_t first) {
+  const std::uint64_t size = SizeOfValue(asked, 1).elements;
+  const auto from = ParseInteger(asked.arguments[first]);
+  const auto to = ParseInteger(asked.arguments[first + 1]);
+  if (!from || !to) return size;
+  return RangeOf(*from, *to, size).size();
 }
+
+// LRANGE and ZREVRANGE.
+Cost ElementsBetween(const CostQuestion& asked) {
+  return WithScores(asked, CountBetween(asked, 2));
+}
+
+// The other ranges of sorted sets.
+Cost MembersBetween(const CostQuestion& asked) {
+  const bool is_by_rank = EqualsIgnoreCase(asked.arguments[0], "ZRANGE") &&
+                          !HasWord(asked, "BYSCORE") && !HasWord(asked, "BYLEX");
+  if (is_by_rank) return ElementsBetween(asked);
+  for (std::size_t i = 4; i + 2 < asked.arguments.size(); ++i) {
+    if (!EqualsIgnoreCase(asked.arguments[i], "LIMIT")) continue;
+    const auto count = ParseInteger(asked.arguments[i + 2]);
+    if (count && *count >= 0) return WithScores(asked, static_cast<std::uint64_t>(*count));
+  }
+  return Members(asked);
+}
+
+// HSCAN and similar commands: a page.
+Cost Page(const CostQuestion& asked) {
+  constexpr std::uint64_t kPageBytes = 1024 * 1024;
+  Cost cost = WithScores(asked, NumberAfter(asked, "COUNT", 10) +
+                                    values::ElementTable<values::Hash::Field>::kFewElements);
+  cost.reply_bytes = std::min(cost.reply_bytes, kPageBytes);
+  cost.work = std::min(cost.work, 2 * GlobWalk::kPageWorkMax);
+  return cost;
+}
+
+// Shows one element.
+Cost OneElement(const CostQuestion& asked) { return Shown(asked, SizeOfValue(asked, 1), 1); }
 
 // Shows the fields that it names, which may be the same field many times.
 Cost NamedFields(const CostQuestion& asked) {
@@ -75,35 +138,25 @@ Cost NamedFields(const CostQuestion& asked) {
       if (text != nullptr) bytes += text->size();
     }
   }
-  return Plus(asked, {bytes, SizeOfValue(asked, 1).elements * kLookWork + names * 5 * kWriteWork});
-}
-
-// Changes a value, which is copied if it may exceed a bound.
-Cost ChangedValue(const CostQuestion& asked) {
-  const ValueSize size = SizeOfValue(asked, 1);
-  const values::ValueLimits& limits = asked.server.values.limits();
-  const bool may_exceed = size.elements + asked.arguments.size() > limits.elements_max ||
-                          size.bytes + BytesFrom(asked, 2) * 2 > limits.bytes_max;
-  return Plus(asked, {0, size.elements * (may_exceed ? kElementWork : kLookWork) +
-                             asked.arguments.size() * 5 * kWriteWork});
+  return Plus(asked, {bytes, names * 5 * kWriteWork});
 }
 
 Cost ChangedFloat(const CostQuestion& asked) {
-  Cost cost = ChangedValue(asked);
+  Cost cost = NamedElements(asked);
   cost += {kFloatBytes, kFloatWork};
   return cost;
 }
 
-// Moves up to half of the elements, or all if the value is copied.
-Cost RebuiltList(const CostQuestion& asked) {
-  return Plus(asked, {0, SizeOfValue(asked, 1).elements * kElementWork});
+// Searches the elements that it names, and writes a short reply for each of them.
+Cost AnsweredElements(const CostQuestion& asked) {
+  Cost cost = NamedElements(asked);
+  cost += {asked.arguments.size() * (kFrame + kScoreBytes), 0};
+  return cost;
 }
 
-// Looks at each element for names, and writes a short reply for each of them.
-Cost NamedElements(const CostQuestion& asked) {
-  const std::uint64_t names = asked.arguments.size() - 2;
-  return Plus(asked, {names * (kFrame + 20),
-                      SizeOfValue(asked, 1).elements * kLookWork + names * 5 * kWriteWork});
+// LINSERT: looks at each element, and moves up to half of them.
+Cost InsertedElement(const CostQuestion& asked) {
+  return Plus(asked, {0, kSearchWork + SizeOfValue(asked, 1).elements * 2 * kLookWork});
 }
 
 // SRANDMEMBER: with a negative count, as many elements as it says.
@@ -113,7 +166,7 @@ Cost RandomElements(const CostQuestion& asked) {
   const ValueSize size = SizeOfValue(asked, 1);
   const bool is_error = !count || *count == std::numeric_limits<std::int64_t>::min();
   if (is_error || size.elements == 0) return Small(asked);
-  if (*count >= 0) return Elements(asked);
+  if (*count >= 0) return Shown(asked, size, static_cast<std::uint64_t>(*count));
   constexpr std::uint64_t kShownMax = std::uint64_t{1} << 40;
   const std::uint64_t shown = std::min(-static_cast<std::uint64_t>(*count), kShownMax);
   const std::uint64_t average = size.bytes / std::max<std::uint64_t>(size.elements, 1) + kFrame;
@@ -133,11 +186,10 @@ Cost CombinedMembers(const CostQuestion& asked) {
 
 // Takes one element, or as many as it says. A list that is rotated shows each in its turn.
 Cost TakenElements(const CostQuestion& asked) {
-  if (asked.arguments.size() > 2) return Members(asked);
-  const ValueSize size = SizeOfValue(asked, 1);
-  return Plus(asked,
-              {2 * size.bytes / std::max<std::uint64_t>(size.elements, 1) + asked.earlier.longest,
-               kSmallWork + size.elements * kLookWork});
+  const auto count = asked.arguments.size() > 2 ? ParseInteger(asked.arguments[2]) : 1;
+  Cost cost = WithScores(asked, count && *count >= 0 ? static_cast<std::uint64_t>(*count) : 0);
+  cost += {asked.earlier.longest, kSmallWork + cost.work};
+  return cost;
 }
 
 Cost MovedElement(const CostQuestion& asked) {
@@ -152,77 +204,108 @@ Cost FirstElement(const CostQuestion& asked) {
   Cost cost = Small(asked);
   for (std::size_t i = 1; i + 1 < asked.arguments.size(); ++i) {
     const ValueSize size = SizeOfValue(asked, i);
-    cost.reply_bytes = std::max(cost.reply_bytes, size.bytes + engine::kKeyBytesMax);
+    const std::uint64_t bytes = Shown(asked, size, 1).reply_bytes + asked.earlier.longest;
+    cost.reply_bytes = std::max(cost.reply_bytes, bytes + engine::kKeyBytesMax);
     cost.work += 2 * kSmallWork;
   }
   return cost;
 }
 
+// How many members have a score within bounds; all if these are no numbers.
+std::uint64_t CountByScore(const CostQuestion& asked, const ValueSize& size) {
+  const values::Value* value = asked.server.values.Find(KeyAt(asked, 1), asked.now);
+  const auto bounds = ParseScoreBounds(asked.arguments[2], asked.arguments[3]);
+  if (value == nullptr || value->type() != values::ValueType::kSortedSet || !bounds) {
+    return size.elements;
+  }
+  const auto& set = std::get<values::SortedSet>(value->content);
+  return RanksOf(set, *bounds).size() + size.elements - set.size();
+}
+
+// Erases elements, at most all of them but one; all are freed in steps.
+Cost Erased(const CostQuestion& asked, std::uint64_t erased, std::uint64_t size) {
+  constexpr std::uint64_t kEraseWork = 500;
+  return Plus(asked, {0, kSearchWork + (erased == size ? 0 : erased * kEraseWork)});
+}
+
+Cost ErasedRange(const CostQuestion& asked) {
+  const bool is_by_rank = EqualsIgnoreCase(asked.arguments[0], "ZREMRANGEBYRANK");
+  const ValueSize size = SizeOfValue(asked, 1);
+  const std::uint64_t erased = is_by_rank ? CountBetween(asked, 2) : CountByScore(asked, size);
+  return Erased(asked, erased, size.elements);
+}
+
+// LTRIM.
+Cost ErasedAround(const CostQuestion& asked) {
+  const std::uint64_t size = SizeOfValue(asked, 1).elements;
+  return Erased(asked, size - CountBetween(asked, 2), size);
+}
+
 constexpr auto kValueCosts = std::to_array<CostRow>({
-    {"EXPIRE", SearchedValue},
-    {"PEXPIRE", SearchedValue},
-    {"EXPIREAT", SearchedValue},
-    {"PEXPIREAT", SearchedValue},
-    {"PERSIST", SearchedValue},
-    {"HSET", ChangedValue},
-    {"HMSET", ChangedValue},
-    {"HSETNX", ChangedValue},
-    {"HINCRBY", ChangedValue},
+    {"EXPIRE", OneSearch},
+    {"PEXPIRE", OneSearch},
+    {"EXPIREAT", OneSearch},
+    {"PEXPIREAT", OneSearch},
+    {"PERSIST", OneSearch},
+    {"HSET", NamedElements},
+    {"HMSET", NamedElements},
+    {"HSETNX", NamedElements},
+    {"HINCRBY", NamedElements},
     {"HINCRBYFLOAT", ChangedFloat},
-    {"HDEL", SearchedValue},
+    {"HDEL", NamedElements},
     {"HGET", NamedFields},
     {"HMGET", NamedFields},
-    {"HEXISTS", SearchedValue},
+    {"HEXISTS", OneSearch},
     {"HGETALL", Elements},
     {"HKEYS", Elements},
     {"HVALS", Elements},
-    {"HSCAN", Elements},
-    {"LPUSH", ChangedValue},
-    {"LPUSHX", ChangedValue},
-    {"RPUSH", ChangedValue},
-    {"RPUSHX", ChangedValue},
+    {"HSCAN", Page},
+    {"LPUSH", NamedElements},
+    {"LPUSHX", NamedElements},
+    {"RPUSH", NamedElements},
+    {"RPUSHX", NamedElements},
     {"LREM", SearchedValue},
-    {"LSET", RebuiltList},
-    {"LINSERT", RebuiltList},
-    {"LTRIM", RebuiltList},
+    {"LSET", OneSearch},
+    {"LINSERT", InsertedElement},
+    {"LTRIM", ErasedAround},
     {"LPOP", TakenElements},
     {"RPOP", TakenElements},
-    {"LRANGE", Elements},
+    {"LRANGE", ElementsBetween},
     {"LINDEX", OneElement},
-    {"LPOS", Elements},
+    {"LPOS", SearchedValue},
     {"LMOVE", MovedElement},
     {"RPOPLPUSH", MovedElement},
     {"BLMOVE", MovedElement},
     {"BRPOPLPUSH", MovedElement},
     {"BLPOP", FirstElement},
     {"BRPOP", FirstElement},
-    {"SADD", ChangedValue},
-    {"SREM", SearchedValue},
-    {"SISMEMBER", SearchedValue},
-    {"SMISMEMBER", NamedElements},
+    {"SADD", NamedElements},
+    {"SREM", NamedElements},
+    {"SISMEMBER", OneSearch},
+    {"SMISMEMBER", AnsweredElements},
     {"SPOP", TakenElements},
     {"SRANDMEMBER", RandomElements},
     {"SMEMBERS", Elements},
-    {"SSCAN", Elements},
-    {"ZADD", ChangedValue},
-    {"ZINCRBY", ChangedValue},
-    {"ZREM", SearchedValue},
-    {"ZSCORE", SearchedValue},
-    {"ZMSCORE", NamedElements},
-    {"ZRANK", SearchedValue},
-    {"ZREVRANK", SearchedValue},
-    {"ZCOUNT", SearchedValue},
-    {"ZREMRANGEBYSCORE", SearchedValue},
-    {"ZREMRANGEBYRANK", SearchedValue},
+    {"SSCAN", Page},
+    {"ZADD", NamedElements},
+    {"ZINCRBY", NamedElements},
+    {"ZREM", NamedElements},
+    {"ZSCORE", OneSearch},
+    {"ZMSCORE", AnsweredElements},
+    {"ZRANK", OneSearch},
+    {"ZREVRANK", OneSearch},
+    {"ZCOUNT", OneSearch},
+    {"ZREMRANGEBYSCORE", ErasedRange},
+    {"ZREMRANGEBYRANK", ErasedRange},
     {"ZPOPMIN", TakenElements},
     {"ZPOPMAX", TakenElements},
     {"ZINTERSTORE", CombinedMembers},
     {"ZUNIONSTORE", CombinedMembers},
-    {"ZRANGE", Members},
-    {"ZRANGEBYSCORE", Members},
-    {"ZREVRANGE", Members},
-    {"ZREVRANGEBYSCORE", Members},
-    {"ZSCAN", Members},
+    {"ZRANGE", MembersBetween},
+    {"ZRANGEBYSCORE", MembersBetween},
+    {"ZREVRANGE", ElementsBetween},
+    {"ZREVRANGEBYSCORE", MembersBetween},
+    {"ZSCAN", Page},
 });
 
 }  // namespace

@@ -58,7 +58,21 @@ void Availability::set_service(Service service) {
 }
 
 void Availability::ChooseRefusedFlags() {
-  refused_flags_ = FlagsWithout(service_) | (memory_.is_short() ? std::uint32_t{kGrows} : 0U);
+  refused_flags_ = FlagsWithout(service_) | (lacks_memory() ? std::uint32_t{kGrows} : 0U);
+}
+
+void Availability::EndStep() {
+  if (--step_depth_ == 0 && are_bounds_lifted_) LiftBounds(false);
+}
+
+void Availability::NoteChange() {
+  if (is_in_step() && !are_bounds_lifted_) LiftBounds(true);
+}
+
+void Availability::LiftBounds(bool are_lifted) {
+  are_bounds_lifted_ = are_lifted;
+  engine_.set_bounds_lifted(are_lifted);
+  ChooseRefusedFlags();
 }
 
 bool Availability::RefusesNow(std::uint32_t flags, protocol::ReplyWriter& reply) const {

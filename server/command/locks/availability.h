@@ -31,10 +31,24 @@ class Availability {
   // 0: no bound.
   void BoundMemory(std::uint64_t bytes_max, engine::TimeMs now);
   const MemoryBound& memory() const { return memory_; }
-  // Must be called before requests that may take memory are executed.
+  // Must be called before requests that may take memory are executed. Does nothing within a step.
   void LookAtMemory(engine::TimeMs now) {
-    if (memory_.is_on() && memory_.Look(now)) ReactToMemory();
+    if (memory_.is_on() && step_depth_ == 0 && memory_.Look(now)) ReactToMemory();
   }
+
+  // Between BeginStep and EndStep, a transaction or a script is executed. Whether there is room is
+  // judged before it begins, and applies until it has changed something. From then on nothing is
+  // refused for want of room (memory, disk space, and the bounds on locks and values), so that it
+  // is not left half done. Steps may be nested, and are then one.
+  void BeginStep(engine::TimeMs now) {
+    LookAtMemory(now);
+    ++step_depth_;
+  }
+  void EndStep();
+  bool is_in_step() const { return step_depth_ > 0; }
+  // Called when a command of the step has changed something.
+  void NoteChange();
+  bool are_bounds_lifted() const { return are_bounds_lifted_; }
 
   // If commands with these flags are refused now, sends an error and returns true.
   bool RefusesNow(std::uint32_t flags, protocol::ReplyWriter& reply) const;
@@ -42,13 +56,18 @@ class Availability {
   // that may take locks.
   bool RefusesQueued(std::uint32_t flags, protocol::ReplyWriter& reply) const;
   // Whether new locks are accepted. If not, RefuseLock sends an error that says why.
-  bool takes_locks() const { return service_ == Service::kWorking && !memory_.is_short(); }
+  bool takes_locks() const {
+    return are_bounds_lifted_ || (service_ == Service::kWorking && !memory_.is_short());
+  }
+  // Whether a request must be refused because memory is short.
+  bool lacks_memory() const { return memory_.is_short() && !are_bounds_lifted_; }
   void RefuseLock(protocol::ReplyWriter& reply) const;
   void RefuseForMemory(protocol::ReplyWriter& reply) const;
 
  private:
   void ReactToMemory();
   void ChooseRefusedFlags();
+  void LiftBounds(bool are_lifted);
 
   engine::LockEngine& engine_;
   CommandLog& log_;
@@ -56,6 +75,8 @@ class Availability {
   Service service_ = Service::kWorking;
   // flags of commands that the service level or the memory bound refuses
   std::uint32_t refused_flags_ = 0;
+  int step_depth_ = 0;
+  bool are_bounds_lifted_ = false;
 };
 
 }  // namespace fairlock::command

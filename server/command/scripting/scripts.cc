@@ -10,6 +10,7 @@
 #include "server/command/environment/environment.h"
 #include "server/command/execution/executor.h"
 #include "server/command/execution/request_prefetch.h"
+#include "server/command/locks/availability.h"
 #include "server/command/locks/locks.h"
 #include "server/command/scripting/acquire_scripts.h"
 #include "server/command/statistics/statistics.h"
@@ -52,6 +53,7 @@ void Scripts::Run(script::Script& script, const RunOptions& options, Invocation&
     parts_.routing.BeginScript(options.keys.empty() ? std::nullopt
                                                     : std::optional(SlotOf(options.keys[0])));
   }
+  parts_.availability.BeginStep(now_);
   parts_.delivery.BeginStep(now_);
   if (TakesPlace(script, options)) {
     call.has_script_failed = !AcquireByValue(options, call.reply.version());
@@ -65,6 +67,7 @@ void Scripts::Run(script::Script& script, const RunOptions& options, Invocation&
                                                .used_ns = used_ns_},
                                               client_->output.bytes());
   }
+  parts_.availability.EndStep();
   parts_.delivery.EndStep(now_);
   client_->profile.database = database;
   client_ = nullptr;

@@ -15,6 +15,7 @@
 namespace fairlock::command {
 
 class Client;
+class Availability;
 class EffectDelivery;
 class Executor;
 class KeyRouting;
@@ -31,6 +32,7 @@ class Scripts final : private script::Host {
   struct Parts {
     Executor& executor;
     const RequestPrefetch& prefetch;
+    Availability& availability;
     EffectDelivery& delivery;
     Locks& locks;
     KeyRouting& routing;

@@ -22,6 +22,11 @@ void Values::NoticeChange(values::Value& value, std::string_view event, KeyEvent
   store_.NoticeChange(value);
 }
 
+void Values::NoticeEnd(values::Value& value, std::string_view event, KeyEventClasses classes) {
+  events_.PublishValueEvent(value.name(), event, classes);
+  Delete(value);
+}
+
 void Values::Delete(values::Value& value) {
   PublishGeneric(value, "del");
   store_.Remove(value);

@@ -38,6 +38,9 @@ class Values final : private values::ValueListener {
   // Must be called after a command has changed a value. Publishes the event, and removes a value
   // without elements.
   void NoticeChange(values::Value& value, std::string_view event, KeyEventClasses classes);
+  // The same for a command that erases all elements of a value, and leaves the work to the store,
+  // which does it in steps.
+  void NoticeEnd(values::Value& value, std::string_view event, KeyEventClasses classes);
   // Removes the value and publishes the event `del`.
   void Delete(values::Value& value);
   // Publishes an event of the class `g` about a value.

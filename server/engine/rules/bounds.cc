@@ -4,16 +4,26 @@ namespace fairlock::engine {
 
 void Bounds::set_short_of_memory(bool is_short) {
   is_short_of_memory_ = is_short;
-  locks_bound_ = takes_nothing_new() ? 0 : state_.options.locks_max;
+  ChooseLocksBound();
 }
 
 void Bounds::set_short_of_space(bool is_short) {
   is_short_of_space_ = is_short;
+  ChooseLocksBound();
+}
+
+void Bounds::set_lifted(bool is_lifted) {
+  is_lifted_ = is_lifted;
+  ChooseLocksBound();
+}
+
+void Bounds::ChooseLocksBound() {
   locks_bound_ = takes_nothing_new() ? 0 : state_.options.locks_max;
 }
 
 std::optional<LockStatus> Bounds::WhyNotMore(ClientRef client, std::size_t claims) const {
   if (takes_nothing_new()) return LockStatus::kOutOfMemory;
+  if (is_lifted_) return std::nullopt;
   const std::uint64_t present = state_.clients.CountClaims(client);
   const bool is_within = present + claims <= state_.options.claims_per_client_max;
   if (is_within || client == kUnknownClient) return std::nullopt;
@@ -26,7 +36,7 @@ std::optional<LockStatus> Bounds::WhyNoLockIsMade(ClientRef client) const {
 }
 
 std::optional<LockStatus> Bounds::WhyNoNewLocks(std::size_t locks) const {
-  if (locks == 0) return std::nullopt;
+  if (locks == 0 || is_lifted_) return std::nullopt;
   if (state_.counts.locks + locks > state_.options.locks_max) return LockStatus::kTooManyLocks;
   if (takes_nothing_new()) return LockStatus::kOutOfMemory;
   return std::nullopt;
@@ -40,7 +50,7 @@ bool Bounds::IsQueueAtBound(const LockEntry& lock, std::uint64_t bound) const {
 }
 
 bool Bounds::BringsTooMuch(const Hold& present, const LockRequest& request) const {
-  if (!is_short_of_memory_) return false;
+  if (!is_short_of_memory()) return false;
   const auto* claim = present.is_claim() ? static_cast<const Claim*>(&present) : nullptr;
   if (request.meta && request.meta != MetaOf(present)) return true;
   const bool has_session = claim != nullptr && claim->has_session();

@@ -20,6 +20,9 @@ class Bounds {
   void set_short_of_memory(bool is_short);
   // While disk space is short, no new holds or places are accepted.
   void set_short_of_space(bool is_short);
+  // While set, nothing is refused because of these bounds: a step that has changed something may
+  // exceed them by what else it does.
+  void set_lifted(bool is_lifted);
   // The reason why the client may not have that many more holds or places; none: it may.
   std::optional<LockStatus> WhyNotMore(ClientRef client, std::size_t claims = 1) const;
   // The reason why the client may not have a hold on a lock that is not in the table yet; none: it
@@ -37,14 +40,18 @@ class Bounds {
   // True if memory is short and the repeated request has options for which its hold or place would
   // need more memory.
   bool BringsTooMuch(const Hold& present, const LockRequest& request) const;
-  bool is_short_of_memory() const { return is_short_of_memory_; }
-  bool takes_nothing_new() const { return is_short_of_memory_ || is_short_of_space_; }
+  bool is_short_of_memory() const { return is_short_of_memory_ && !is_lifted_; }
+  bool takes_nothing_new() const {
+    return (is_short_of_memory_ || is_short_of_space_) && !is_lifted_;
+  }
 
  private:
   std::optional<LockStatus> WhyNoLockIsMade(ClientRef client) const;
+  void ChooseLocksBound();
 
   EngineState& state_;
   std::uint64_t locks_bound_;  // locks_max, 0 while nothing new is accepted
+  bool is_lifted_ = false;
   bool is_short_of_memory_ = false;
   bool is_short_of_space_ = false;
 };

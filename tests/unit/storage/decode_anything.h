@@ -36,6 +36,8 @@ inline void EncodeAgain(const Change& change, RecordWriter& writer) {
       return EncodesAgain<MetaRow>(change, writer);
     case RowKind::kValue:
       return EncodesAgain<rows::Value>(change, writer);
+    case RowKind::kElement:
+      return EncodesAgain<rows::Element>(change, writer);
   }
 }
 

@@ -161,6 +161,59 @@ TEST_F(ValueCommands, DoNotGrowWhileMemoryIsShort) {
   EXPECT_EQ(client_.Say("DEL l"), "1");
 }
 
+TEST_F(ValueCommands, OfManyElementsAreShownByPages) {
+  auto& set =
+      std::get<values::Set>(server_.parts().values.store().Create({0, "s"}, values::Set()).content);
+  std::set<std::string> expected;
+  for (int i = 0; i < 2000; ++i) {
+    const std::string name = "m" + std::to_string(i);
+    set.Add(name);
+    expected.insert("\"" + name + "\"");
+  }
+  std::set<std::string> found;
+  std::string cursor = "0";
+  int pages = 0;
+  do {
+    const std::string page = client_.Say("SSCAN s " + cursor + " COUNT 100");
+    cursor = page.substr(2, page.find('"', 2) - 2);
+    for (std::size_t at = page.find('[', 1); (at = page.find('"', at)) != std::string::npos;) {
+      const std::size_t end = page.find('"', at + 1);
+      found.insert(page.substr(at, end + 1 - at));
+      at = end + 1;
+    }
+    ++pages;
+  } while (cursor != "0");
+  EXPECT_EQ(found, expected);
+  EXPECT_EQ(pages, 20);
+}
+
+// What shows or removes many elements is bounded by its work; what ends a value is not.
+TEST_F(ValueCommands, OfTooManyElementsAreRefused) {
+  auto& sorted = std::get<values::SortedSet>(
+      server_.parts().values.store().Create({0, "z"}, values::SortedSet()).content);
+  for (int i = 0; i < 130'000; ++i) sorted.Set(std::to_string(i), i);
+  for (const char* request :
+       {"ZRANGE z 0 -1", "ZRANGEBYSCORE z -inf +inf", "ZREVRANGE z 0 -1", "ZPOPMIN z 100000",
+        "ZREMRANGEBYRANK z 1 -1", "ZREMRANGEBYSCORE z 1 +inf"}) {
+    EXPECT_THAT(client_.Say(request), StartsWith("-FULL this would take longer")) << request;
+  }
+  EXPECT_EQ(client_.Say("ZCARD z"), "130000");
+  EXPECT_EQ(client_.Say("ZRANGE z -1 -1"), "[\"129999\"]");
+  EXPECT_EQ(client_.Say("ZREVRANGE z 0 0 WITHSCORES"), "[\"129999\" \"129999\"]");
+  EXPECT_EQ(client_.Say("ZCOUNT z 10 19"), "10");
+  EXPECT_EQ(client_.Say("ZREMRANGEBYSCORE z 10 19"), "10");
+  client_.Say("MULTI");
+  client_.Say("ZRANK z 20");
+  client_.Say("ZRANGE z 0 1");
+  EXPECT_EQ(client_.Say("EXEC"), "[10 [\"0\" \"1\"]]");
+  EXPECT_EQ(client_.Say("ZREMRANGEBYRANK z 0 -1"), "129990");
+  EXPECT_EQ(client_.Say("EXISTS z"), "0");
+  EXPECT_EQ(server_.parts().NextDeadline(), 0);
+  server_.AdvanceBy(1);
+  while (server_.parts().Advance(server_.now(), 1000)) {
+  }
+}
+
 TEST_F(ValueCommands, AreFoundByWalksBesideLocks) {
   std::set<std::string> expected;
   for (int i = 0; i < 200; ++i) {

@@ -27,7 +27,7 @@ Hash HashOf(const std::vector<std::pair<std::string, std::string>>& fields) {
 
 SortedSet SortedSetOf(const std::vector<std::pair<std::string, double>>& members) {
   SortedSet set;
-  for (const auto& [name, score] : members) set.Insert(name, score);
+  for (const auto& [name, score] : members) set.Set(name, score);
   return set;
 }
 
@@ -140,8 +140,8 @@ TEST_F(LibraryLocks, TheReadingsOfOneReaderAreBounded) {
 TEST_F(LibraryLocks, RedissonHasASortedSetOfPermits) {
   constexpr double kNoEnd = 922337203685477;
   const std::string a(16, '\x0a'), b(16, '\xff'), c(16, 'c');
-  const SortedSet set = SortedSetOf({{a, kUnixMs + 500}, {b, kNoEnd}, {c, kUnixMs}});
-  const auto lock = Read("{seats}:timeout", set, 0);
+  const auto set = [&] { return SortedSetOf({{a, kUnixMs + 500}, {b, kNoEnd}, {c, kUnixMs}}); };
+  const auto lock = Read("{seats}:timeout", set(), 0);
   ASSERT_TRUE(lock);
   EXPECT_EQ(lock->library, "redisson");
   const std::string a_hex = "0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a";
@@ -154,7 +154,7 @@ TEST_F(LibraryLocks, RedissonHasASortedSetOfPermits) {
   EXPECT_EQ(Plan(*lock, a_hex).permits, 1U);
   EXPECT_EQ(Plan(*lock).permits, 3U);
   EXPECT_EQ(Plan(*lock).channel, "redisson_sc:{seats}");
-  EXPECT_THAT(Read("a{b}:timeout", set)->permits_keys, ElementsAre("a{b}"));
+  EXPECT_THAT(Read("a{b}:timeout", set())->permits_keys, ElementsAre("a{b}"));
 }
 
 TEST_F(LibraryLocks, OtherSortedSetsAreNoPermits) {
@@ -171,7 +171,7 @@ TEST_F(LibraryLocks, TheQueueOfAFairLockStandsForTheLock) {
   const auto keys = [](std::string_view key, const std::vector<std::string>& elements) {
     List list;
     for (const std::string& element : elements) list.Push(ListEnd::kRight, element);
-    return LocksOfQueue(Value({.bytes = key}, 0, list));
+    return LocksOfQueue(Value({.bytes = key}, 0, std::move(list)));
   };
   EXPECT_THAT(keys("redisson_lock_queue:{fair}", {kThread, kOther}), ElementsAre("fair", "{fair}"));
   EXPECT_THAT(keys("redisson_lock_queue:a{b}", {kThread}), ElementsAre("a{b}"));
@@ -255,10 +255,10 @@ TEST_F(LibraryLocks, RedisSemaphoreHasASortedSetOfRefreshes) {
 }
 
 TEST_F(LibraryLocks, OtherSortedSetsAreNoSemaphores) {
-  const SortedSet set = SortedSetOf({{"x", kUnixMs}});
-  EXPECT_TRUE(IsLock("semaphore:seats", set));
-  EXPECT_FALSE(IsLock("seats", set));
-  EXPECT_FALSE(Read("semaphore:seats", set, 0));
+  const auto set = [] { return SortedSetOf({{"x", kUnixMs}}); };
+  EXPECT_TRUE(IsLock("semaphore:seats", set()));
+  EXPECT_FALSE(IsLock("seats", set()));
+  EXPECT_FALSE(Read("semaphore:seats", set(), 0));
   EXPECT_FALSE(IsLock("semaphore:seats", SortedSetOf({{"x", 1}})));
   EXPECT_FALSE(Read("semaphore:seats", SortedSetOf({{"x", kUnixMs - 5}}), 5));
 }
@@ -326,9 +326,9 @@ TEST_F(LibraryLocks, OtherHashesAreNotOfUniqueJobs) {
     EXPECT_FALSE(IsLock("d:LOCKED", HashOf({{"j1", text}}))) << text;
   }
   EXPECT_FALSE(IsLock("uniquejobs:metrics|261128|4:50", HashOf({{"total|locked", "3"}})));
-  const Hash hash = HashOf({{"j1", "1700000000"}});
-  EXPECT_FALSE(IsLock(":LOCKED", hash));
-  EXPECT_FALSE(IsLock("d:QUEUED", hash));
+  const auto hash = [] { return HashOf({{"j1", "1700000000"}}); };
+  EXPECT_FALSE(IsLock(":LOCKED", hash()));
+  EXPECT_FALSE(IsLock("d:QUEUED", hash()));
   EXPECT_FALSE(IsLock("d:LOCKED", HashOf({{"j1", "yes"}})));
   EXPECT_FALSE(IsLock("d:LOCKED", HashOf({{"j1", "1700000000 "}})));
   EXPECT_FALSE(IsLock("d:LOCKED", HashOf({{"j1", "1700000000"}, {"j2", "3"}})));
@@ -339,8 +339,8 @@ TEST_F(LibraryLocks, ListsAndSetsAreNone) {
   list.Push(ListEnd::kLeft, kThread);
   Set set;
   set.Add(kThread);
-  EXPECT_FALSE(IsLock("semaphore:a", list));
-  EXPECT_FALSE(IsLock("a:LOCKED", set));
+  EXPECT_FALSE(IsLock("semaphore:a", std::move(list)));
+  EXPECT_FALSE(IsLock("a:LOCKED", std::move(set)));
 }
 
 }  // namespace

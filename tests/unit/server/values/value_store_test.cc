@@ -5,7 +5,10 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "server/values/value_limits.h"
 
 namespace fairlock::values {
 namespace {
@@ -15,6 +18,19 @@ using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
 constexpr std::uint64_t kSeed = 7;
+
+// "key" for a value, "key.field" for an element of a hash, and "-" in front of a deletion.
+struct NotedRows final : ValueLogSink {
+  void PutValue(const rows::Value& row) override { rows.emplace_back(row.id.key); }
+  void DeleteValue(const rows::ValueId& id) override { rows.push_back("-" + std::string(id.key)); }
+  void PutElement(const rows::Element& row) override { rows.push_back(NameOf(row)); }
+  void DeleteElement(const rows::Element& row) override { rows.push_back("-" + NameOf(row)); }
+  static std::string NameOf(const rows::Element& row) {
+    return std::to_string(row.value_number) + "." + std::string(row.name);
+  }
+
+  std::vector<std::string> rows;
+};
 
 class Values : public testing::Test, public ValueListener {
  protected:
@@ -33,10 +49,9 @@ class Values : public testing::Test, public ValueListener {
 
   // What the store has logged, as "key" for a change and "-key" for a removed row.
   std::vector<std::string> Logged() {
-    std::vector<std::string> logged;
-    store_.TakeLog([&](const rows::ValueId& id) { logged.push_back("-" + std::string(id.key)); },
-                   [&](const rows::Value& row) { logged.emplace_back(row.id.key); });
-    return logged;
+    NotedRows noted;
+    store_.TakeLog(noted);
+    return noted.rows;
   }
 
   ValueStore store_{kSeed};
@@ -135,19 +150,61 @@ TEST_F(Values, ATimeToLiveIsWrittenAgainAfterACleanStop) {
 
 TEST_F(Values, OfEveryTypeAreRestored) {
   SortedSet sorted;
-  sorted.Insert("m", 1.5);
+  sorted.Set("m", 1.5);
   List list;
   list.Push(ListEnd::kLeft, "");
   Set set;
   set.Add("3");
-  const std::vector<Content> contents = {list, sorted, set};
-  for (const Content& content : contents) {
+  std::vector<Content> contents;
+  contents.emplace_back(std::move(list));
+  contents.emplace_back(std::move(sorted));
+  contents.emplace_back(std::move(set));
+  for (Content& content : contents) {
+    const std::size_t index = content.index();
     ValueStore store(kSeed);
     ValueStore restored(kSeed);
-    restored.Restore(store.RowOf(store.Create({0, "k"}, content), {}, 0), 0);
-    EXPECT_EQ(restored.Find({0, "k"}, 0)->content.index(), content.index());
+    restored.Restore(store.RowOf(store.Create({0, "k"}, std::move(content)), {}, 0), 0);
+    EXPECT_EQ(restored.Find({0, "k"}, 0)->content.index(), index);
     EXPECT_EQ(restored.Find({0, "k"}, 0)->size(), 1U);
   }
+}
+
+// The store writes what has changed, whatever the size of the value.
+TEST_F(Values, ThatAreLargeAreWrittenByElement) {
+  store_.set_logging(true);
+  Value& value = Make("k");
+  auto& hash = std::get<Hash>(value.content);
+  for (std::size_t i = 1; i < kSmallElementsMax; ++i) hash.Set(std::to_string(i), "v");
+  EXPECT_THAT(Logged(), ElementsAre("k"));
+  hash.Set("more", "v");
+  store_.NoticeChange(value);
+  EXPECT_EQ(Logged().size(), 1 + kSmallElementsMax + 1);
+  EXPECT_EQ(value.number, 1U);
+  hash.Set("more", "w");
+  hash.Set("new", "v");
+  hash.Set("new", "w");
+  hash.Erase("f");
+  hash.Set("passing", "v");
+  hash.Erase("passing");
+  store_.NoticeChange(value);
+  EXPECT_THAT(Logged(), ElementsAre("-1.f", "1.more", "1.new", "-1.passing"));
+  store_.SetTtl(value, 100, 0);
+  EXPECT_THAT(Logged(), ElementsAre("k"));
+  // A value that has been large stays so, until it is deleted.
+  for (std::size_t i = 1; i < kSmallElementsMax; ++i) hash.Erase(std::to_string(i));
+  store_.NoticeChange(value);
+  EXPECT_EQ(Logged().size(), kSmallElementsMax - 1);
+  store_.Remove(value);
+  Make("k");
+  EXPECT_THAT(Logged(), ElementsAre("-k", "k"));
+  EXPECT_EQ(store_.Find({0, "k"}, 0)->number, 0U);
+}
+
+TEST_F(Values, AreLargeByTheirBytesToo) {
+  store_.set_logging(true);
+  Value& value = Make("k");
+  std::get<Hash>(value.content).Set("f", std::string(kSmallBytesMax, 'x'));
+  EXPECT_THAT(Logged(), ElementsAre("k", "1.f"));
 }
 
 TEST_F(Values, AreClearedByDatabase) {

@@ -103,6 +103,60 @@ TEST(StorageRows, TheDeletionOfAValueNamesTheRowThatWasPut) {
   EXPECT_EQ(change.key, put->key);
 }
 
+TEST(StorageRows, LargeValuesAndTheirElementsComeBack) {
+  rows::Value row{.id = {3, "key"}, .type = rows::ValueType::kSet, .number = 1ULL << 60};
+  ExpectComesBack(row, RowKind::kValue);
+  row.ttl_ms = 1;
+  row.remaining_ms = 2;
+  ExpectComesBack(row, RowKind::kValue);
+  for (const std::uint64_t number : {std::uint64_t{1}, std::uint64_t{1} << 63}) {
+    ExpectComesBack(rows::Element{number, rows::ValueType::kHash, "f", 0, "v"}, RowKind::kElement);
+    ExpectComesBack(rows::Element{number, rows::ValueType::kHash}, RowKind::kElement);
+    ExpectComesBack(rows::Element{number, rows::ValueType::kList, "", -5, "v"}, RowKind::kElement);
+    ExpectComesBack(rows::Element{number, rows::ValueType::kSet, "m"}, RowKind::kElement);
+    ExpectComesBack(rows::Element{number, rows::ValueType::kSortedSet, "m", 0, "", -1.5},
+                    RowKind::kElement);
+  }
+}
+
+TEST(StorageRows, ElementsThatNoServerWritesAreRefused) {
+  const std::string id("\x01\x04m", 3);  // value 1, a set
+  EXPECT_TRUE(
+      IsWellFormed({.kind = RowKind::kElement, .is_deletion = false, .key = id, .value = ""}));
+  EXPECT_FALSE(
+      IsWellFormed({.kind = RowKind::kElement, .is_deletion = false, .key = id, .value = "v"}));
+  for (const std::string_view key :
+       {std::string_view("\x00\x04m", 3), std::string_view("\x01\x05m", 3),
+        std::string_view("\x01", 1), std::string_view("\x01\x02m", 3)}) {
+    EXPECT_FALSE(
+        IsWellFormed({.kind = RowKind::kElement, .is_deletion = false, .key = key, .value = ""}));
+    EXPECT_FALSE(
+        IsWellFormed({.kind = RowKind::kElement, .is_deletion = true, .key = key, .value = ""}));
+  }
+  const OneChange nan(rows::Element{1, rows::ValueType::kSortedSet, "m", 0, "",
+                                    std::numeric_limits<double>::quiet_NaN()});
+  EXPECT_FALSE(IsWellFormed(*nan));
+}
+
+TEST(StorageRows, TheKeysOfElementsBeginWithTheirValue) {
+  for (const std::uint64_t number : {std::uint64_t{1}, std::uint64_t{300}}) {
+    const OneChange put(rows::Element{number, rows::ValueType::kSet, "m"});
+    EXPECT_TRUE(put->key.starts_with(KeyPrefixOfElements(number)));
+    RecordWriter writer;
+    DeleteElement(writer, {number, rows::ValueType::kSet, "m"});
+    const std::string bytes(writer.Seal(RecordKind::kBatch, 1, 0));
+    auto record = RecordReader::Open(bytes, RecordKind::kBatch, 1, 0);
+    Change change;
+    ASSERT_TRUE(record->Next(change));
+    EXPECT_TRUE(change.is_deletion && IsWellFormed(change));
+    EXPECT_EQ(change.key, put->key);
+    const OneChange value(rows::Value{.id = {0, "k"}, .ttl_ms = 7, .number = number});
+    EXPECT_EQ(NumberOfValue(value->value), number);
+  }
+  const OneChange small(rows::Value{.id = {0, "k"}, .parts = {"f", "v"}});
+  EXPECT_EQ(NumberOfValue(small->value), 0U);
+}
+
 TEST(StorageRows, EachOptionComesBackAlone) {
   rows::Hold row = PlainHold("k", 1);
   row.claim.lease_ms = 0;

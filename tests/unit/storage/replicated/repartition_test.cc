@@ -221,5 +221,41 @@ TEST(Repartition, AFleetWithoutALogHasNoRows) {
   for (const RowTable& table : repartition.Finish()) EXPECT_TRUE(table.rows().empty());
 }
 
+// Two sources may use the same number for different values.
+TEST(RepartitionTest, LargeValuesMoveWithTheirElements) {
+  const auto value = [](std::string_view key, std::uint64_t number) {
+    return rows::Value{.id = {0, key}, .type = rows::ValueType::kSet, .number = number};
+  };
+  const auto element = [](std::uint64_t number, std::string_view name) {
+    return rows::Element{.value_number = number, .type = rows::ValueType::kSet, .name = name};
+  };
+  Repartition repartition(Halves());
+  ASSERT_TRUE(repartition
+                  .Add(Rows()
+                           .Put(value("a", 1))
+                           .Put(element(1, "of a"))
+                           .Put(value("z", 2))
+                           .Put(element(2, "of z"))
+                           .Put(element(3, "of none"))
+                           .Table())
+                  .ok());
+  ASSERT_TRUE(repartition.Add(Rows().Put(value("b", 1)).Put(element(1, "of b")).Table()).ok());
+  const std::vector<RowTable> tables = repartition.Finish();
+  std::map<std::string, std::string> names;  // by key
+  for (const RowTable& table : tables) {
+    std::map<std::uint64_t, std::string> keys;
+    for (const auto& row : RowsOf<rows::Value>(table, RowKind::kValue)) {
+      EXPECT_TRUE(keys.emplace(row.number, row.id.key).second);
+    }
+    for (const auto& row : RowsOf<rows::Element>(table, RowKind::kElement)) {
+      names[keys.at(row.value_number)] += row.name;
+    }
+  }
+  EXPECT_EQ(names,
+            (std::map<std::string, std::string>{{"a", "of a"}, {"b", "of b"}, {"z", "of z"}}));
+  EXPECT_EQ(RowsOf<rows::Value>(tables[1], RowKind::kValue).size(), 1U);
+  EXPECT_EQ(repartition.counts().values, 3U);
+}
+
 }  // namespace
 }  // namespace fairlock::storage::replicated
