@@ -26,11 +26,12 @@ class ChangeMark {
         value_changes_(values_.changes()),
         newest_token_(locks_.newest_token) {}
 
-  // Most commands that have changed nothing reply with nil or 0. The others change a value, or
-  // grant a lock.
+  // Those of locks that have changed nothing reply with nil or 0, except GETEX and BITFIELD, for
+  // which it does no harm that they count as changes.
   bool HasChanged(const CommandSpec& spec) const {
     if ((spec.flags & kWrite) == 0 || reply_.error()) return false;
     if (values_.changes() != value_changes_ || locks_.newest_token != newest_token_) return true;
+    if (IsOfValues(spec)) return false;
     const std::string_view reply = reply_.written().substr(reply_begins_at_);
     return reply != protocol::replies::kZero && reply != protocol::replies::kNullBulk &&
            reply != protocol::replies::kNullArray && reply != protocol::replies::kNull;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <limits>
 #include <unordered_map>
+#include <vector>
 
 #include "server/command/handlers/cost_parts.h"
 #include "server/command/handlers/redis_arguments.h"
@@ -134,15 +135,6 @@ Size SizeWith(const values::Hash& hash, std::span<const std::string_view> names_
   return size;
 }
 
-namespace {
-
-bool IsOfValues(const CommandSpec& spec) {
-  constexpr std::array<std::string_view, 4> kGroups = {"hash", "list", "set", "sorted-set"};
-  return std::ranges::find(kGroups, spec.group) != kGroups.end();
-}
-
-}  // namespace
-
 bool RefusesFull(Invocation& call, const CommandSpec& spec, const protocol::Arguments& arguments,
                  std::uint8_t db, protocol::ReplyWriter& reply) {
   Values& values = call.server.values;
@@ -150,7 +142,10 @@ bool RefusesFull(Invocation& call, const CommandSpec& spec, const protocol::Argu
   const engine::LockEngine& engine = call.server.locks.engine();
   const bool has_room_for_keys = engine.counts().locks < engine.options().locks_max &&
                                  values.store().size() < limits.values_max;
-  for (const std::string_view bytes : KeysOf(spec, arguments.views())) {
+  std::vector<std::string_view> keys = KeysOf(spec, arguments.views());
+  // ZINTERSTORE and ZUNIONSTORE only read the others.
+  if (spec.keys.counts_others) keys.resize(std::min<std::size_t>(keys.size(), 1));
+  for (const std::string_view bytes : keys) {
     const engine::KeyName key{db, bytes};
     const values::Value* value = values.Find(key, call.now);
     if (value == nullptr && !has_room_for_keys && !values.IsLock(key, call.now)) {

@@ -104,6 +104,12 @@ constexpr bool IsSubcommand(const CommandSpec& spec) {
   return spec.name.find('|') != std::string_view::npos;
 }
 
+// Whether the command is for hashes, lists, sets or sorted sets.
+constexpr bool IsOfValues(const CommandSpec& spec) {
+  return spec.group == "hash" || spec.group == "list" || spec.group == "set" ||
+         spec.group == "sorted-set";
+}
+
 // `arguments` counts the name, and the subcommand's name if there is one.
 constexpr bool FitsArity(const CommandSpec& spec, std::size_t arguments) {
   const auto count = static_cast<int>(arguments);

@@ -41,19 +41,44 @@ void ShortOfSpace(TestServer& server) {
 }
 
 // Every request that grows something.
-const std::vector<std::string> kGrowing = {
-    "LOCK k a",           "MLOCK 2 k1 k2 a", "SET k v NX PX 1000", "SET k v",      "SETNX k v",
-    "MSETNX k v",         "INCR k",          "HSET f f v",         "HSETNX h g v", "HINCRBY h n 1",
-    "RPUSH l c",          "LPUSH l c",       "SADD s m2",          "ZADD z 1 m2",  "ZINCRBY z 1 m2",
-    "LMOVE l q LEFT LEFT"};
+const std::vector<std::string> kGrowing = {"LOCK k a",
+                                           "MLOCK 2 k1 k2 a",
+                                           "SET k v NX PX 1000",
+                                           "SET k v",
+                                           "SETNX k v",
+                                           "MSETNX k v",
+                                           "INCR k",
+                                           "HSET f f v",
+                                           "HSETNX h g v",
+                                           "HINCRBY h n 1",
+                                           "RPUSH l c",
+                                           "LPUSH l c",
+                                           "SADD s m2",
+                                           "ZADD z 1 m2",
+                                           "ZINCRBY z 1 m2",
+                                           "LMOVE l q LEFT LEFT",
+                                           "MSET k v",
+                                           "INCRBYFLOAT k 1",
+                                           "BITFIELD k SET u8 0 1",
+                                           "HINCRBYFLOAT h n 1",
+                                           "LPUSHX l c",
+                                           "RPUSHX l c",
+                                           "LSET l 0 longer",
+                                           "LINSERT l BEFORE a c",
+                                           "ZUNIONSTORE f 1 z",
+                                           "ZINTERSTORE f 1 z"};
 
 std::vector<Want> Wants() {
-  const std::vector<std::string> into_values = {"HSET h g v",    "HSETNX h g v", "HINCRBY h n 1",
-                                                "RPUSH l c",     "SADD s m2",    "ZADD z 1 m2",
-                                                "ZINCRBY z 1 m2"};
-  const std::vector<std::string> new_locks = {"LOCK k a", "SET k v NX PX 1000", "SETNX k v",
-                                              "MSETNX k v", "INCR k"};
-  const std::vector<std::string> new_values = {"HSET f f v", "RPUSH f v", "SADD f v", "ZADD f 1 v"};
+  const std::vector<std::string> into_values = {
+      "HSET h g v", "HSETNX h g v", "HINCRBY h n 1",       "RPUSH l c",
+      "SADD s m2",  "ZADD z 1 m2",  "ZINCRBY z 1 m2",      "HINCRBYFLOAT h n 1",
+      "LPUSHX l c", "RPUSHX l c",   "LINSERT l BEFORE a c"};
+  const std::vector<std::string> new_locks = {
+      "LOCK k a", "SET k v NX PX 1000", "SETNX k v",       "MSETNX k v",
+      "INCR k",   "MSET k v",           "INCRBYFLOAT k 1", "BITFIELD k SET u8 0 1"};
+  const std::vector<std::string> new_values = {"HSET f f v",        "RPUSH f v",
+                                               "SADD f v",          "ZADD f 1 v",
+                                               "ZUNIONSTORE f 1 z", "ZINTERSTORE f 1 z"};
   return {
       {"memory", ShortOfMemory, kGrowing, "-OOM "},
       {"space", ShortOfSpace, kGrowing, "-STORAGE "},
@@ -113,7 +138,8 @@ TEST_P(RoomTest, AScriptIsRefusedBeforeItHasChangedAnything) {
     EXPECT_THAT(Script({request}), StartsWith(GetParam().error)) << request;
     EXPECT_THAT(Script({"GET k", "HGET h f", request}), StartsWith(GetParam().error)) << request;
     // A write that changes nothing does not open the door.
-    EXPECT_THAT(Script({"DEL none", "SREM s none", request}), StartsWith(GetParam().error))
+    EXPECT_THAT(Script({"DEL none", "SREM s none", "LTRIM l 0 -1", request}),
+                StartsWith(GetParam().error))
         << request;
   }
 }
@@ -155,6 +181,29 @@ TEST_P(RoomTest, ATransactionIsNotRefusedInItsMiddle) {
     }
     client_.Say("UNLOCK k a");
     client_.Say("DEL k f");
+  }
+}
+
+// MSET is all or nothing, also if only one of its keys finds no room.
+TEST_P(RoomTest, MSetWritesAllOrNothing) {
+  client_.Say("LOCK m0 a");
+  std::string request = "MSET m0 v";
+  for (int i = 1; i <= 30; ++i) request += " m" + std::to_string(i) + " v";
+  const bool is_done = client_.Say(request) == "OK";
+  EXPECT_EQ(client_.Say("EXISTS m1 m15 m30"), is_done ? "3" : "0");
+  // Once a script has changed something, there is room for all.
+  EXPECT_EQ(Script({"UNLOCK m0 a", "PEXPIRE h 5000", request}), "OK");
+  EXPECT_EQ(client_.Say("EXISTS m0 m1 m30"), "3");
+}
+
+// Those that are only read need no room.
+TEST_P(RoomTest, ATransactionMayReadAFullValue) {
+  if (GetParam().name != "elements of a value") return;
+  for (const char* request : {"ZUNIONSTORE d 1 z", "ZINTERSTORE d 2 z s"}) {
+    client_.Say("MULTI");
+    client_.Say(request);
+    EXPECT_EQ(client_.Say("EXEC"), "[1]") << request;
+    client_.Say("DEL d");
   }
 }
 
