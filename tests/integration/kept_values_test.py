@@ -65,6 +65,73 @@ class KeptValues(unittest.TestCase):
                     self.assertIn("values 5,", report.stdout)
                     self.assertIn("whole", report.stdout)
 
+    # The sizes, and all elements, of these keys.
+    def contents(self, client, keys):
+        found = {}
+        for key in keys:
+            kind = client.ask("TYPE", key)
+            if kind == "list":
+                found[key] = client.ask("LRANGE", key, 0, -1)
+            elif kind == "zset":
+                found[key] = client.ask("ZRANGE", key, 0, -1, "WITHSCORES")
+            elif kind == "set":
+                found[key] = sorted(client.ask("SMEMBERS", key))
+            else:
+                self.assertEqual(kind, "none")
+        return found
+
+    def change_large_values(self, client, choice):
+        for _ in range(40):
+            # Many insertions at one place, so that elements beside it must be stored anew.
+            client.ask("LINSERT", "list", choice.choice(["BEFORE", "AFTER"]), "pivot",
+                       "i%d" % choice.randrange(10**6))
+        length = client.ask("LLEN", "list")
+        client.ask("LSET", "list", choice.randrange(length), "pivot")
+        if length > 500:
+            client.ask("LTRIM", "list", 50, -50)
+            client.ask("RPUSH", "list", "pivot")
+        for _ in range(5):
+            numbers = [choice.randrange(400) for _ in range(30)]
+            client.ask("ZADD", choice.choice(["zset", "other"]),
+                       *(each for number in numbers for each in (number, "m%d" % number)))
+            client.ask("SADD", "set", *("m%d" % number for number in numbers))
+            name = choice.choice(["ZINTERSTORE", "ZUNIONSTORE"])
+            target = choice.choice(["result", "result", "zset", "set"])
+            is_in_transaction = choice.random() < 0.5
+            if is_in_transaction:
+                client.ask("MULTI")
+            client.ask(name, target, 2, choice.choice(["zset", "none"]),
+                       choice.choice(["set", "other"]), "AGGREGATE", "MAX")
+            client.ask(name, target, 2, "other", target, "WEIGHTS", 1, choice.randrange(3))
+            client.ask("ZADD", target, 7, "added")
+            client.ask("ZPOPMAX", target, 3)
+            if is_in_transaction:
+                replies = client.ask("EXEC")
+                self.assertEqual(len(replies), 4)
+            if target == "set":
+                client.ask("DEL", "set")
+
+    def test_large_values_that_commands_replace_and_reorder_come_back(self):
+        keys = ("list", "zset", "other", "set", "result")
+        choice = random.Random(11)
+        server = self.start()
+        client = self.client(server)
+        client.ask("RPUSH", "list", *("e%d" % i for i in range(200)), "pivot", "end")
+        for round_number in range(10):
+            self.change_large_values(client, choice)
+            expected = self.contents(client, keys)
+            self.assertGreater(len(expected["list"]), 100)
+            if round_number % 3 == 2:
+                server.stop_and_start_again()
+            else:
+                server.kill_and_start_again()
+            client = self.client(server)
+            self.assertEqual(self.contents(client, keys), expected)
+        server.stop()
+        report = server.run("--check-data")
+        self.assertIn(f"values {len(expected)},", report.stdout)
+        self.assertIn("whole", report.stdout)
+
     def test_the_empty_key_comes_back(self):
         for is_clean in (False, True):
             with self.subTest(is_clean=is_clean):
