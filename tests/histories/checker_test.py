@@ -1,8 +1,11 @@
 """The checker finds planted faults: each history is one that a faulty server could have caused."""
 
+import socket
+import time
 import unittest
 
 import checker
+import clients
 from records import Closed, History, Life, Message, Request
 
 MS = 1_000_000
@@ -436,6 +439,28 @@ class Queues(Judged):
         self.assert_clean()
         self.tale.history.messages[0].at = 129 * MS
         self.assert_found("lost hold")
+
+
+class Links(unittest.TestCase):
+    """What the clients of the histories record."""
+
+    def test_a_reply_before_the_end_is_read_also_by_who_is_sending(self):
+        loop = clients.Loop(History())
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            link = loop.connect(listener.getsockname(), 1)
+            accepted, _ = listener.accept()
+        answered = link.ask("PING")
+        accepted.recv(100)
+        accepted.sendall(b"+PONG\r\n")
+        accepted.close()
+        lost = []
+        give_up = time.monotonic() + 10
+        while link.is_open and time.monotonic() < give_up:
+            lost.append(link.ask("PING"))  # the kernel refuses it once the end is known
+            time.sleep(0.01)
+        loop.close()
+        self.assertEqual(answered.request.reply, "PONG")
+        self.assertTrue(lost and all(not each.request.is_answered for each in lost))
 
 
 if __name__ == "__main__":

@@ -100,7 +100,13 @@ class Link:
         except BlockingIOError as failure:
             raise AssertionError("the server does not read") from failure
         except OSError:
-            self._end("server")
+            self._read_the_rest()
+
+    def _read_the_rest(self):
+        """The server has closed the connection: takes the replies that it had sent before."""
+        while self.is_open and self.receive():
+            pass
+        self._end("server")
 
     def close(self, by="close"):
         if not self.is_open:
@@ -111,7 +117,7 @@ class Link:
             try:
                 self.socket.shutdown(socket.SHUT_WR)
             except OSError:
-                self._end("server")
+                self._read_the_rest()
             return
         if by == "reset":
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -128,19 +134,21 @@ class Link:
             self.loop.finish(self.pending.popleft())
 
     def receive(self):
+        """Returns whether something arrived."""
         try:
             data = self.socket.recv(1 << 18)
         except BlockingIOError:
-            return
+            return False
         except OSError:
             data = b""
         at = now()
         if not data:
             self._end("server")
-            return
+            return False
         self.parser.feed(data)
         for reply in self.parser.replies():
             self._take(reply, at)
+        return True
 
     def _take(self, reply, at):
         if isinstance(reply, wire.Push):

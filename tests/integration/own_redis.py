@@ -52,6 +52,13 @@ class Redis:
     def connect(self):
         return resp.Connection.to(("127.0.0.1", self.port))
 
+    def major_version(self):
+        with self.connect() as connection:
+            info = connection.ask("INFO", "server").decode()
+        fields = dict(line.split(":", 1) for line in info.splitlines() if ":" in line)
+        # Valkey calls itself Redis 7.2 in the other field.
+        return int(fields.get("valkey_version", fields["redis_version"]).split(".")[0])
+
 
 class RedisCluster:
     """A Redis Cluster without replicas. Node i serves the hash slots of ranges[i], which are

@@ -1,4 +1,4 @@
-"""Makes random requests of the commands for small values."""
+"""Makes random requests of the commands for values."""
 
 import random
 
@@ -33,6 +33,23 @@ TYPES = ["hash", "list", "set", "zset", "string", "nosuch"]
 UNORDERED = {"SMEMBERS", "SSCAN", "SPOP", "SRANDMEMBER", "KEYS", "SCAN"}
 # Tolerances for replies that depend on time, which may have advanced further on one server.
 TIMES = {"TTL": 1, "PTTL": 5000, "EXPIRETIME": 2, "PEXPIRETIME": 5000}
+
+
+# Malformed or extreme arguments that Redis 7 and later versions of it, or Valkey, judge differently.
+# fairlockd judges them as Redis 7 does.
+JUDGED_DIFFERENTLY = {"0x10", "0x1p3", " 5", "5 ", "( 1", " 1", "1 ", "4.9e-324", "5e-18",
+                      "-9223372036854775808", "9223372036854775807", "1e400", "inf", "nosuch"}
+CURSORS_JUDGED_DIFFERENTLY = {"", "-1", "+5", "-0", "x", "18446744073709551616"}
+
+
+def is_judged_alike(request):
+    """Whether all versions of Redis from 7 on give the same reply."""
+    command = request[3] if request[0] == "EVAL" else request[0]
+    if JUDGED_DIFFERENTLY.intersection(str(word) for word in request):
+        return False
+    if command == "GETEX" and {"0", "-1", "x"}.intersection(request[2:]):
+        return False
+    return not command.endswith("SCAN") or not CURSORS_JUDGED_DIFFERENTLY.intersection(request[2:])
 
 
 class Requests:
