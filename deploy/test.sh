@@ -14,6 +14,7 @@ cd "$(dirname "$0")/.."
     "processors, longer beside other work, and as long again for each sanitizer."
 deploy/install-packages.sh build run test
 deploy/install-node-modules.sh || true
+deploy/install-jars.sh || true
 
 if [ "${1:-}" = --prepare ]; then
   exec cmake --preset release -DFAIRLOCK_TESTS=ON -DFAIRLOCK_BENCH=ON

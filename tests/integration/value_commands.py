@@ -38,8 +38,8 @@ SCANS = {"HSCAN", "SSCAN", "ZSCAN"}
 TIMES = {"TTL": 1, "PTTL": 5000, "EXPIRETIME": 2, "PEXPIRETIME": 5000}
 
 
-# Malformed or extreme arguments that Redis 7 and later versions of it, or Valkey, judge differently.
-# fairlockd judges them as Redis 7 does.
+# Malformed or extreme arguments that Redis 7 and later versions of it, or Valkey, judge
+# differently. fairlockd judges them as Redis 7 does.
 JUDGED_DIFFERENTLY = {"0x10", "0x1p3", " 5", "5 ", "( 1", " 1", "1 ", "4.9e-324", "5e-18",
                       "-9223372036854775808", "9223372036854775807", "1e400", "inf", "nosuch"}
 CURSORS_JUDGED_DIFFERENTLY = {"", "-1", "+5", "-0", "x", "18446744073709551616"}
