@@ -24,7 +24,8 @@ class FairSemaphoreTest < Minitest::Test
     attr_reader :cache
 
     def initialize(port)
-      @cache = ActiveSupport::Cache::RedisCacheStore.new(url: "redis://127.0.0.1:#{port}/0")
+      @cache = ActiveSupport::Cache::RedisCacheStore.new(url: "redis://127.0.0.1:#{port}/0",
+                                                         **WITHOUT_POOL)
     end
   end
 

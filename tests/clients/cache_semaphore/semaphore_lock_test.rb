@@ -24,7 +24,7 @@ EachServer.test("SemaphoreLockTest") do
 
   def new_cache(**options)
     ActiveSupport::Cache::RedisCacheStore.new(
-      url: "redis://127.0.0.1:#{port}/0", **options,
+      url: "redis://127.0.0.1:#{port}/0", **WITHOUT_POOL, **options,
       error_handler: ->(method:, exception:, **) { @errors << [method, exception.message] }
     )
   end
@@ -63,7 +63,7 @@ EachServer.test("SemaphoreLockTest") do
   end
 
   def test_stores_with_a_pool_and_with_a_namespace
-    pooled = new_cache(pool_size: 3, pool_timeout: 5, namespace: @key)
+    pooled = new_cache(**POOL, namespace: @key)
     assert pooled.write("a", true, expires_in: 60, unless_exist: true)
     refute new_cache(namespace: @key).write("a", true, expires_in: 60, unless_exist: true)
     assert @cache.exist?("#{@key}:a")

@@ -85,7 +85,7 @@ class Load
 
   # Connects the lock client of this process, which may be a fork.
   def connect(mutex)
-    Sidekiq.redis = { url: "redis://127.0.0.1:#{REDIS_PORT}/0", size: 20 }
+    SidekiqThreads.connect(size: 20)
     if mutex.job == MutexWebhookJob
       MutexJob.locks = LockManager.new(Redis.new(port: mutex.port))
       mutex.job.rescue_handlers = []

@@ -3,13 +3,15 @@
 require "redis"
 
 module CommandCounts
-  # Returns the number of calls of each command so far, including calls by scripts, but not INFO
-  # itself.
+  # Not counted: what the gem sends when it connects, and INFO itself.
+  IGNORED = %w[info command hello client|setinfo].freeze
+
+  # Returns the number of calls of each command so far, including calls by scripts.
   def self.of(port)
     redis = Redis.new(port: port)
     counts = redis.call("INFO", "commandstats").scan(/^cmdstat_([^:]+):calls=(\d+)/).to_h
     redis.close
-    counts.transform_values(&:to_i).reject { |name, _| %w[info command].include?(name) }
+    counts.transform_values(&:to_i).except(*IGNORED)
   end
 
   # Returns how many calls of each command were made during the block.

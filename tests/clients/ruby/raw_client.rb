@@ -10,7 +10,7 @@ class RawClient
 
   def initialize(port:, connections: 25)
     @pool = ConnectionPool.new(size: connections, timeout: REPLY_S) do
-      Redis.new(port: port, timeout: REPLY_S)
+      Redis.new(port: port, timeout: REPLY_S, protocol: 2)
     end
   end
 
@@ -31,7 +31,13 @@ class RawClient
   # Sends any command; returns the server's reply.
   def call(*words, wait_ms: 0)
     @pool.with do |redis|
-      redis._client.call_with_timeout(words, (wait_ms / 1000.0).ceil + 1)
+      wait_s = (wait_ms / 1000.0).ceil + 1
+      client = redis._client
+      if client.respond_to?(:blocking_call_v) # from version 5 of the gem on
+        client.blocking_call_v(wait_s, words)
+      else
+        client.call_with_timeout(words, wait_s)
+      end
     end
   end
 
