@@ -65,11 +65,15 @@ bool SortedSet::Set(std::string_view name, double score) {
     return false;
   }
   changed_.Note(name);
+  LinkIn(AddUnlinked(name, score));
+  return true;
+}
+
+SortedSet::Node& SortedSet::AddUnlinked(std::string_view name, double score) {
   Node* node = Node::Make(name, score, ChooseLevels());
   members_.Add(*node);
   bytes_ += name.size() + kElementBytes;
-  LinkIn(*node);
-  return true;
+  return *node;
 }
 
 bool SortedSet::Erase(std::string_view name) {
@@ -152,6 +156,35 @@ void SortedSet::LinkIn(Node& node) {
   node.before = path.nodes[0];
   Node* next = node.links()[0].next;
   (next == nullptr ? last_ : next->before) = &node;
+}
+
+void SortedSet::LinkAll() {
+  std::vector<Node*> nodes(size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i] = &members_.at(i);
+  std::ranges::sort(nodes,
+                    [](const Node* one, const Node* other) { return IsBefore(*one, *other); });
+  for (const Node* node : nodes) first_.resize(std::max<std::size_t>(first_.size(), node->levels));
+  // For each level, the link that the next node with this level continues, and the rank where it
+  // begins.
+  std::vector<std::pair<Link*, std::uint32_t>> ends;
+  for (Link& link : first_) ends.emplace_back(&link, 0);
+  std::uint32_t rank = 0;
+  for (Node* node : nodes) {
+    ++rank;
+    for (std::uint32_t level = 0; level < node->levels; ++level) {
+      auto& [link, begin] = ends[level];
+      *link = {.next = node, .length = rank - begin};
+      ends[level] = {&node->links()[level], rank};
+    }
+    node->before = std::exchange(last_, node);
+  }
+  for (const auto& [link, begin] : ends) *link = {.next = nullptr, .length = rank - begin};
+}
+
+void SortedSet::LogElements() {
+  const bool is_restored = last_ == nullptr;
+  if (is_restored) LinkAll();
+  changed_.TurnOn();
 }
 
 void SortedSet::Unlink(Node& node) {

@@ -122,10 +122,12 @@ class SortedSet {
   const Member& ByPosition(std::size_t position) const { return members_.at(position); }
 
   // For the code that stores the elements: see ValueStore.
-  void LogElements() { changed_.TurnOn(); }
+  void LogElements();
   void TakeChanged(const VisitElement& put, const VisitElement& erase);
   std::uint64_t VisitFrom(std::uint64_t cursor, std::size_t count, const VisitElement& visit) const;
-  void Restore(const rows::Element& element) { Set(element.name, element.score); }
+  // Restored members get their order from LogElements, which sorts them once: to insert each in its
+  // place would take much longer. REQUIRES: each is restored once.
+  void Restore(const rows::Element& element) { AddUnlinked(element.name, element.score); }
   std::size_t FreeSome(std::size_t elements_max) { return members_.FreeSome(elements_max); }
 
  private:
@@ -155,6 +157,8 @@ class SortedSet {
   Iterator Begin() const { return {this, first_.empty() ? nullptr : first_[0].next}; }
   const Node* NodeAt(std::size_t rank) const;
   Path PathTo(const Member& member);
+  Node& AddUnlinked(std::string_view name, double score);
+  void LinkAll();
   void LinkIn(Node& node);
   void Unlink(Node& node);
   void Erase(Node& node);

@@ -1,1 +1,0 @@
-#include <boost/url/src.hpp>
