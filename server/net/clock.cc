@@ -28,6 +28,13 @@ bool HasEvenCounter() {
 const bool kHasEvenCounter = HasEvenCounter();
 #endif
 
+std::uint64_t NsOf(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
 std::int64_t MachineBoottimeMs() {
   timespec time{};
   clock_gettime(CLOCK_BOOTTIME, &time);
@@ -55,12 +62,9 @@ void HoldBoottime(bool is_held) {
   }
 }
 
-std::uint64_t MonotonicNs() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
+std::uint64_t MonotonicNs() { return NsOf(CLOCK_MONOTONIC); }
+
+std::uint64_t ProcessorNs() { return NsOf(CLOCK_THREAD_CPUTIME_ID); }
 
 std::uint64_t Ticks() {
 #ifdef __x86_64__

@@ -17,6 +17,9 @@ void HoldBoottime(bool is_held);
 // A clock that never goes back, for measuring durations.
 std::uint64_t MonotonicNs();
 
+// The processor time of this thread, which stands still while other threads and programs run.
+std::uint64_t ProcessorNs();
+
 // The time stamp counter of the processor. Reading it takes a third of the time of MonotonicNs,
 // which is used instead if the counter does not run at a constant rate. The caller must measure the
 // length of a tick. The counter of another processor may be slightly behind.

@@ -10,6 +10,8 @@ std::int64_t ProcessClock::UnixTimeUs() const { return net::UnixTimeUs(); }
 
 std::uint64_t ProcessClock::MonotonicNs() const { return net::MonotonicNs(); }
 
+std::uint64_t ProcessClock::ProcessorNs() const { return net::ProcessorNs(); }
+
 std::uint64_t ProcessClock::Ticks() const { return net::Ticks(); }
 
 double ProcessClock::NsPerTick() const {

@@ -14,6 +14,7 @@ class ProcessClock final : public command::Clock {
 
   std::int64_t UnixTimeUs() const override;
   std::uint64_t MonotonicNs() const override;
+  std::uint64_t ProcessorNs() const override;
   std::uint64_t Ticks() const override;
   double NsPerTick() const override;
 

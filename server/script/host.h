@@ -25,6 +25,9 @@ class Host {
   // Reads a monotonic clock with an arbitrary start. Called when a script begins and after each
   // command.
   virtual std::uint64_t NowNs() = 0;
+  // Reads the processor time of this thread, which stands still while other programs run. Called
+  // while a script is compiled.
+  virtual std::uint64_t ProcessorNs() = 0;
   virtual void Log(LogLevel level, std::string_view text) = 0;
   // Called if the script's reply is or contains an error with this text that no command has caused.
   virtual void CountError(std::string_view text) { static_cast<void>(text); }

@@ -17,19 +17,37 @@ constexpr const char* kChunkName = "@user_script";
 
 struct Compilation {
   std::string_view code;
+  Host& host;
+  std::uint64_t until_ns = 0;  // of the processor time
   int function = 0;
 };
+
+// Gives the code to the parser in pieces, and looks at the clock before each. In chains of `and`,
+// `or` or `elseif`, and for `break`s of one loop, the parser walks over all that came before: the
+// time that it takes is quadratic.
+const char* NextPiece(lua_State* lua, void* data, std::size_t* bytes) {
+  constexpr std::size_t kPieceBytes = 256;
+  auto& compilation = *static_cast<Compilation*>(data);
+  if (compilation.host.ProcessorNs() >= compilation.until_ns) {
+    luaL_error(lua, "it takes too long to compile; divide its long chains of conditions");
+  }
+  const std::string_view piece = compilation.code.substr(0, kPieceBytes);
+  compilation.code.remove_prefix(piece.size());
+  *bytes = piece.size();
+  return piece.data();
+}
 
 // Runs in protected mode: stores the compiled function in the registry.
 int CompileChunk(lua_State* lua) {
   auto& compilation = *static_cast<Compilation*>(lua_touserdata(lua, 1));
-  const std::string_view code = compilation.code;
   // Keeps the name on the stack, and so alive, because the parser holds no reference to it.
   lua_pushstring(lua, kChunkName);
-  if (luaL_loadbuffer(lua, code.data(), code.size(), kChunkName) != 0) return lua_error(lua);
+  if (lua_load(lua, NextPiece, &compilation, kChunkName) != 0) return lua_error(lua);
   compilation.function = luaL_ref(lua, LUA_REGISTRYINDEX);
   return 0;
 }
+
+constexpr std::uint64_t kNsPerMs = 1'000'000;
 
 LoadResult Refused(std::string error) { return {nullptr, std::move(error)}; }
 
@@ -40,7 +58,7 @@ Interpreter::Interpreter(const ScriptLimits& limits)
 
 Interpreter::~Interpreter() = default;
 
-LoadResult Interpreter::Load(std::string_view text) {
+LoadResult Interpreter::Load(std::string_view text, Host& host) {
   const Digest digest = DigestOf(text);
   if (Script* known = cache_.Find(digest)) {
     cache_.Touch(*known);
@@ -55,7 +73,7 @@ LoadResult Interpreter::Load(std::string_view text) {
   if (!shebang.error.empty()) return Refused(shebang.error);
   int function = 0;
   // Keeps the line break after the shebang, so that line numbers in errors match those of the text.
-  const std::string error = Compile(text.substr(shebang.bytes), function);
+  const std::string error = Compile(text.substr(shebang.bytes), host, function);
   if (!error.empty()) return Refused("Error compiling script (new function): " + error);
   MakeRoom(1, text.size());
   auto script = std::make_unique<Script>();
@@ -68,11 +86,12 @@ LoadResult Interpreter::Load(std::string_view text) {
 }
 
 // Returns the error in the code; empty if there is none.
-std::string Interpreter::Compile(std::string_view code, int& function) {
+std::string Interpreter::Compile(std::string_view code, Host& host, int& function) {
   // Lua would load such code as bytecode, which it does not verify.
   if (code.starts_with(LUA_SIGNATURE[0])) return "user_script:1: compiled code is not accepted";
   lua_State* lua = sandbox_->lua();
-  Compilation compilation{code};
+  Compilation compilation{code, host,
+                          host.ProcessorNs() + sandbox_->limits().compile_ms_max * kNsPerMs};
   std::string error;
   sandbox_->BoundMemory();
   const int status = lua_cpcall(lua, CompileChunk, &compilation);

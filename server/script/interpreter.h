@@ -46,7 +46,7 @@ class Interpreter {
   ~Interpreter();
 
   // Finds the script with that text, or compiles it.
-  LoadResult Load(std::string_view text);
+  LoadResult Load(std::string_view text, Host& host);
   // Returns null if the script is not cached. Finding a script does not count as using it.
   Script* Find(const Digest& digest) const { return cache_.Find(digest); }
   // Forgets all scripts, and creates a new Lua state.
@@ -65,7 +65,7 @@ class Interpreter {
   std::uint64_t steps() const { return sandbox_->budget().steps(); }
 
  private:
-  std::string Compile(std::string_view code, int& function);
+  std::string Compile(std::string_view code, Host& host, int& function);
   // Drops the least recently used scripts until the cache has room for this many more.
   void MakeRoom(std::size_t scripts, std::size_t text_bytes);
   void Forget(Script& script);

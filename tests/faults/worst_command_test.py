@@ -361,8 +361,8 @@ def print_table(names):
                       f"{peaks[largest] >> 20} MB", largest)
     for name, form, count, found in exceeded:
         is_kept = False
-        print(f"NOT KEPT: {name} in {form} by {count}: {found.wait_ms:.0f} ms, "
-              f"{found.peak >> 20} MB")
+        print(f"NOT KEPT: {name} in {form} by {count}: {found.wait_ms:.0f} ms "
+              f"({found.cpu_ms:.0f} ms of the server's processor time), {found.peak >> 20} MB")
     return is_kept
 
 

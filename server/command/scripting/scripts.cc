@@ -37,7 +37,7 @@ bool Scripts::IsTimeUsedUp() { return UsedNs() > interpreter_.limits().time_max_
 script::LoadResult Scripts::Load(std::string_view text) {
   if (IsTimeUsedUp()) return {.script = nullptr, .error = kNoTimeLeft};
   const std::uint64_t begun_ns = NowNs();
-  script::LoadResult loaded = interpreter_.Load(text);
+  script::LoadResult loaded = interpreter_.Load(text, *this);
   used_ns_ += NowNs() - begun_ns;
   return loaded;
 }
@@ -106,6 +106,8 @@ void Scripts::Execute(const script::CommandCall& call, std::string& reply) {
 }
 
 std::uint64_t Scripts::NowNs() { return parts_.environment.clock.MonotonicNs(); }
+
+std::uint64_t Scripts::ProcessorNs() { return parts_.environment.clock.ProcessorNs(); }
 
 void Scripts::CountError(std::string_view text) { parts_.statistics.commands.CountError(text); }
 

@@ -67,6 +67,7 @@ class Scripts final : private script::Host {
   bool AcquireByValue(const RunOptions& options, protocol::RespVersion version);
   void Execute(const script::CommandCall& call, std::string& reply) override;
   std::uint64_t NowNs() override;
+  std::uint64_t ProcessorNs() override;
   void Log(script::LogLevel level, std::string_view text) override;
   void CountError(std::string_view text) override;
 

@@ -371,6 +371,27 @@ TEST(ScriptBudget, RefusesTextsThatNestTooDeep) {
   }
 }
 
+// Each part of such a chain walks over all parts before it.
+TEST(ScriptBudget, RefusesTextsThatTakeTooLongToCompile) {
+  ScriptStage stage({.compile_ms_max = 5});
+  for (const std::string& text :
+       {"return " + Repeated("a and ", 10'000) + "a", "return " + Repeated("a or ", 12'000) + "a",
+        "if a then " + Repeated("elseif a then ", 4'600) + "end",
+        "while 1 do " + Repeated("if a then break end ", 3'200) + "end"}) {
+    ASSERT_LT(text.size(), ScriptLimits{}.script_bytes_max);
+    EXPECT_THAT(stage.Eval(text), HasSubstr("it takes too long to compile")) << text.substr(0, 30);
+  }
+  EXPECT_EQ(stage.Eval("return 1"), ":1\r\n");
+}
+
+TEST(ScriptBudget, CompilesLongTextsWithoutSuchChains) {
+  ScriptStage stage({.compile_ms_max = 60'000});
+  for (const std::string& text :
+       {Repeated("x=1 ", 16'000), Repeated("redis.call('PING') ", 3'400)}) {
+    EXPECT_THAT(stage.Eval("if false then " + text + "end return 1"), ":1\r\n");
+  }
+}
+
 TEST(ScriptBudget, BoundsTheReply) {
   ScriptStage stage({.reply_bytes_max = 1'000});
   EXPECT_THAT(stage.Eval("local t = {} for i = 1, 1000 do t[i] = i end return t"),

@@ -80,18 +80,20 @@ TEST(Interpreter, GivesLinesToTheLog) {
 
 TEST(Interpreter, FindsAScriptByTheDigestOfItsText) {
   Interpreter interpreter;
-  const LoadResult loaded = interpreter.Load("return 1");
+  KeyHost host;
+  const LoadResult loaded = interpreter.Load("return 1", host);
   ASSERT_NE(loaded.script, nullptr);
   EXPECT_EQ(HexOf(loaded.script->digest), "e0e1f9fabfc9d4800c877a703b823ac0578ff8db");
   EXPECT_EQ(interpreter.Find(loaded.script->digest), loaded.script);
-  EXPECT_EQ(interpreter.Load("return 1").script, loaded.script);
+  EXPECT_EQ(interpreter.Load("return 1", host).script, loaded.script);
   EXPECT_EQ(interpreter.script_count(), 1U);
   EXPECT_EQ(interpreter.Find(DigestOf("return 2")), nullptr);
 }
 
 TEST(Interpreter, KeepsNoTextThatDoesNotCompile) {
   Interpreter interpreter;
-  const LoadResult loaded = interpreter.Load("return (");
+  KeyHost host;
+  const LoadResult loaded = interpreter.Load("return (", host);
   EXPECT_EQ(loaded.script, nullptr);
   EXPECT_THAT(loaded.error, StartsWith("Error compiling script (new function): user_script:1:"));
   EXPECT_EQ(interpreter.script_count(), 0U);

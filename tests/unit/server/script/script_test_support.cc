@@ -128,12 +128,14 @@ std::uint64_t KeyHost::NowNs() {
   ++looks;
   if (tick_ns > 0) return now_ns_ += tick_ns;
   if (command_ns > 0) return now_ns_;
-  if (counts_processor_time) {
-    return static_cast<std::uint64_t>(std::clock()) * (1'000'000'000 / CLOCKS_PER_SEC);
-  }
+  if (counts_processor_time) return ProcessorNs();
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+std::uint64_t KeyHost::ProcessorNs() {
+  return static_cast<std::uint64_t>(std::clock()) * (1'000'000'000 / CLOCKS_PER_SEC);
 }
 
 void KeyHost::Log(LogLevel level, std::string_view text) {
@@ -141,7 +143,7 @@ void KeyHost::Log(LogLevel level, std::string_view text) {
 }
 
 std::string ScriptStage::Run(std::string_view text, const RunOptions& options) {
-  const LoadResult loaded = interpreter.Load(text);
+  const LoadResult loaded = interpreter.Load(text, host);
   std::string reply;
   if (loaded.script == nullptr) {
     ReplyWriter(reply, options.version).Error(protocol::ErrorCode::kErr, loaded.error);

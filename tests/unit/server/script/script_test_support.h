@@ -20,6 +20,7 @@ class KeyHost final : public Host {
  public:
   void Execute(const CommandCall& call, std::string& reply) override;
   std::uint64_t NowNs() override;
+  std::uint64_t ProcessorNs() override;
   void Log(LogLevel level, std::string_view text) override;
 
   struct LogLine {
