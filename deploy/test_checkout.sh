@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Tests, in a minimal Debian 12, what README says about a checkout: that deploy/run.sh works from
+# Tests, in a minimal Debian, what README says about a checkout: that deploy/run.sh works from
 # scratch, that the commands it prints work, that deploy/package.sh works after it, and that
 # deploy/test.sh finds everything it needs to build.
 #
-#   deploy/test_checkout.sh ROOT    a folder; if it is empty, debootstrap installs Debian
+#   deploy/test_checkout.sh ROOT [SUITE]    a folder; if it is empty, debootstrap installs Debian in
+#                                           it, of the suite bookworm (default) or trixie
 #
 # Run as root, with the package debootstrap and a Debian mirror (MIRROR, or the default one). Leaves
 # the content of ROOT unchanged. Compiles everything, unless CCACHE_DIR names a cache that has it.
@@ -11,9 +12,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-bare=$(realpath -m "${1:?Which folder? deploy/test_checkout.sh ROOT}")
+bare=$(realpath -m "${1:?Which folder? deploy/test_checkout.sh ROOT [SUITE]}")
 if [ ! -d "$bare/usr" ]; then
-  debootstrap --variant=minbase bookworm "$bare" \
+  debootstrap --variant=minbase "${2:-bookworm}" "$bare" \
     "${MIRROR:-http://deb.debian.org/debian}" >/dev/null
 fi
 

@@ -109,7 +109,7 @@ void Inputs::TakePath(const Target& target) {
 }
 
 void Inputs::TakeBody(std::string_view body) {
-  boost::json::error_code error;
+  boost::system::error_code error;
   const boost::json::value value = boost::json::parse({body.data(), body.size()}, error);
   const boost::json::object* object = value.if_object();
   if (error || object == nullptr) return Fail("the body is not a JSON object");

@@ -17,7 +17,7 @@ std::string KeyOf(const std::string& fleet_prefix) { return fleet_prefix + "flee
 std::uint32_t NumberIn(const boost::json::object& object, std::string_view name) {
   const boost::json::value* const value = object.if_contains(name);
   if (value == nullptr || !value->is_number()) return 0;
-  boost::json::error_code error;
+  boost::system::error_code error;
   const auto number = value->to_number<std::uint32_t>(error);
   return error ? 0 : number;
 }
@@ -38,7 +38,7 @@ std::string EncodeFleet(const FleetRecord& record) {
 
 Result<FleetRecord> DecodeFleet(std::string_view json) {
   if (json.size() > kRecordBytesMax) return Damaged("a fleet's record has more than 4096 bytes");
-  boost::json::error_code error;
+  boost::system::error_code error;
   const boost::json::value value = boost::json::parse({json.data(), json.size()}, error);
   if (error || !value.is_object()) return Damaged("a fleet's record is not a JSON object");
   const FleetRecord record{.format = NumberIn(value.get_object(), "format"),

@@ -20,7 +20,7 @@ template <typename Number>
 Number NumberIn(const boost::json::object& object, std::string_view name) {
   const boost::json::value* const value = object.if_contains(name);
   if (value == nullptr || !value->is_number()) return 0;
-  boost::json::error_code error;
+  boost::system::error_code error;
   const auto number = value->to_number<Number>(error);
   return error ? 0 : number;
 }
@@ -53,7 +53,7 @@ std::string EncodeNode(const NodeRecord& record) {
 
 Result<NodeRecord> DecodeNode(std::string_view name, std::string_view json) {
   if (json.size() > kRecordBytesMax) return Damaged("a node's record has more than 4096 bytes");
-  boost::json::error_code error;
+  boost::system::error_code error;
   const boost::json::value value = boost::json::parse({json.data(), json.size()}, error);
   if (error || !value.is_object()) return Damaged("a node's record is not a JSON object");
   const boost::json::object& object = value.get_object();
