@@ -41,6 +41,7 @@ WAIT_MS_MAX = 50
 SHORT_MS_MAX = 250
 MEMORY_MAX = MAX_MEMORY * 11 // 10
 LOCKS = 20_000
+ROOM_SECONDS_MAX = 20
 QUEUED = 1_000
 ELEMENTS = 1_000
 MANY_KEYS = 2_000
@@ -254,6 +255,13 @@ class Victim:
             ask_all(self.operator, [("LOCK", "queue", f"o{i}", "PX", 3_600_000, "KEEP", "1h",
                                      "META", "m" * 1000) for i in range(QUEUED)])
 
+    def await_room(self):
+        """The connections of the attackers end, and free what they have used."""
+        end = time.monotonic() + ROOM_SECONDS_MAX
+        while isinstance(self.operator.ask("SET", "room", "v", "PX", 1), resp.ErrorReply):
+            assert time.monotonic() < end, "memory stays short"
+            time.sleep(0.02)
+
     def processor_ms(self):
         """Returns the processor time of the loop so far."""
         path = f"/proc/{self.server.process.pid}/task/{self.server.process.pid}/schedstat"
@@ -283,6 +291,7 @@ class Victim:
         self.attackers.attack(count, FORMS[form](command.words, repeats))
         measured = self.measure(seconds)
         self.attackers.rest()
+        self.await_room()
         self.restore()
         return measured
 
