@@ -15,6 +15,7 @@ cd "$(dirname "$0")/.."
 deploy/install-packages.sh build run test
 deploy/install-node-modules.sh || true
 deploy/install-jars.sh || true
+deploy/install-go-modules.sh || true
 
 if [ "${1:-}" = --prepare ]; then
   exec cmake --preset release -DFAIRLOCK_TESTS=ON -DFAIRLOCK_BENCH=ON

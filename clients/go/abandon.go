@@ -2,72 +2,55 @@ package fairlock
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
 const (
 	giveUpMax = 5 * time.Second
-	// A server that has answered the release has long answered the request before it.
-	answerMax = 500 * time.Millisecond
+	// A request without an answer may still reach the server within this time.
+	underWayMax = 10 * time.Second
 )
 
 // abandon releases what a failed acquisition may have got: a place in the queue, or a hold. The
 // error is that of the acquisition.
 func (a *acquisition) abandon(failure error) {
+	defer a.link.leave()
 	defer a.line.leave(a.keys, a.owner, a.listener)
-	if !mayLeaveSomething(failure) {
+	if !mayLeaveSomething(failure) && (a.isNamed || !errors.Is(failure, ErrDeadlock)) {
 		return
 	}
 	giveUpAt := now()
 	if isOfContext(failure) {
 		giveUpAt += giveUpMax // Otherwise, the server could not be reached for the whole wait.
 	}
-	// The release uses another connection than the interrupted requests, and may overtake them. So
-	// it is repeated once they have been answered.
-	pending := a.stillExecuted()
-	if a.giveUpPlace(giveUpAt) && len(pending) > 0 {
-		for _, r := range pending {
-			r.await(context.Background(), answerMax)
-		}
-		a.giveUpPlace(giveUpAt)
+	a.giveUpPlace(giveUpAt)
+	if a.isUnanswered && !a.isNamed {
+		a.giveUpAgain()
 	}
-	a.releaseLater(a.stillExecuted())
 }
 
-func (a *acquisition) stillExecuted() (pending []*request) {
-	for _, r := range a.outstanding {
-		if !r.withdraw() {
-			pending = append(pending, r)
-		}
-	}
-	return pending
-}
-
-func (a *acquisition) giveUpPlace(giveUpAt duration) bool {
+func (a *acquisition) giveUpPlace(giveUpAt duration) {
 	var attempts backoff
 	for {
-		got := startRequest(a.to, a.through, a.giveUp(a.owner)).
-			await(context.Background(), giveUpMax)
+		got := ask(context.Background(), a.to, a.giveUp(a.owner))
 		if got.err == nil {
-			return true
+			return
 		}
 		if !isTemporary(got.err) || now() >= giveUpAt {
 			warn("giving up %q: %v", a.keys, got.err)
-			return false
+			return
 		}
 		time.Sleep(attempts.pause(got.err))
 	}
 }
 
-// releaseLater releases what requests get that are answered even later. It names the token: by
-// then, the owner may have been used again.
-func (a *acquisition) releaseLater(pending []*request) {
-	for _, r := range pending {
-		go func(r *request) {
-			<-r.done
-			if token := tokenOf(r.result.reply); token != nil {
-				<-startRequest(a.to, a.through, a.unlock(a.owner, *token)).done
-			}
-		}(r)
-	}
+// giveUpAgain is for a request whose answer was not awaited: the release used another connection,
+// and may have overtaken it. An owner that was named may be in use again by then.
+func (a *acquisition) giveUpAgain() {
+	a.link.use()
+	time.AfterFunc(underWayMax, func() {
+		defer a.link.leave()
+		ask(context.Background(), a.to, a.giveUp(a.owner))
+	})
 }

@@ -9,7 +9,7 @@ import (
 
 const (
 	// The server ends a wait itself. The client waits this much longer before it suspects that the
-	// reply was lost.
+	// message was lost.
 	grace   = 5 * time.Second
 	forever = duration(math.MaxInt64)
 	// The server counts milliseconds, so its message may arrive earlier than the wait is over here.
@@ -28,41 +28,48 @@ type grant struct {
 // acquisition asks for a lock until it is granted or denied, or the wait is over.
 type acquisition struct {
 	*settings
-	to          route
-	through     *gates
-	giveUpAt    duration
-	line        *line // nil if it does not wait over a channel
-	mail        *mailbox
-	listener    *listener
-	outstanding []*request // may still be executed
+	link         *link
+	to           route
+	begunAt      time.Time
+	giveUpAt     duration
+	line         *line // nil until it waits over a channel
+	mail         *mailbox
+	listener     *listener
+	isUnanswered bool // a request may have been executed without an answer
 }
 
-func newAcquisition(to route, wanted *settings) *acquisition {
-	a := &acquisition{settings: wanted, to: to, through: wanted.channel.gatesOrNil(),
+func newAcquisition(l *link, wanted *settings) *acquisition {
+	a := &acquisition{settings: wanted, link: l, to: l.route(wanted.keys[0]), begunAt: time.Now(),
 		giveUpAt: forever}
 	if wanted.wait != nil {
 		a.giveUpAt = now() + *wanted.wait
 	}
-	// With NOTIFY, the server would let a request without WAIT wait.
-	if wanted.channel != nil && (wanted.wait == nil || *wanted.wait > 0) {
-		a.mail = newMailbox()
-		a.listener = &listener{a.mail.put}
-		a.line = wanted.channel.join(to)
-		a.line.listeners.set(wanted.keys, wanted.owner, a.listener)
+	if wanted.channel != nil && a.mayWait() {
+		a.join(wanted.channel)
 	}
 	return a
 }
 
-// run asks again while the server cannot be reached. The same owner keeps its place.
+func (a *acquisition) mayWait() bool { return a.wait == nil || *a.wait > 0 }
+
+func (a *acquisition) join(channel *Channel) {
+	a.mail = newMailbox()
+	a.listener = &listener{a.mail.put}
+	a.line = channel.join(a.to)
+	a.line.listeners.set(a.keys, a.owner, a.listener)
+}
+
+// run asks again while the server cannot be reached. The same owner keeps its place. After the end
+// of ctx, nothing is granted.
 func (a *acquisition) run(ctx context.Context) (grant, error) {
 	var attempts backoff
 	for {
 		got, err := a.ask(ctx)
 		switch {
-		case err == nil:
-			return got, nil
 		case ctx.Err() != nil:
 			return grant{}, ctx.Err()
+		case err == nil:
+			return got, nil
 		case !isTemporary(err):
 			return grant{}, translated(err)
 		case a.left() == 0:
@@ -89,50 +96,61 @@ func (a *acquisition) patience() duration {
 	return forever
 }
 
-// send waits for the answer, and remembers the request if it may still be executed.
-func (a *acquisition) send(ctx context.Context, command words, patience duration) answer {
-	if ctx.Done() == nil && patience == forever { // Nothing can end the wait for the answer.
-		r := newRequest(a.to, a.through, command)
-		r.execute()
-		return r.result
-	}
-	r := startRequest(a.to, a.through, command)
-	got := r.await(ctx, patience)
-	if !r.withdraw() {
-		a.outstanding = append(a.outstanding, r)
+func (a *acquisition) send(ctx context.Context, command words) answer {
+	got := ask(ctx, a.to, command)
+	if got.err != nil && mayLeaveSomething(got.err) {
+		a.isUnanswered = true
 	}
 	return got
 }
 
-// waitNow is what is left of the wait, but never 0 if the lock may be waited for.
+// waitNow is what is left of the wait, but never 0. It is nil if the wait has no end.
 func (a *acquisition) waitNow() *duration {
 	if a.wait == nil {
 		return nil
 	}
 	left := a.left()
-	if *a.wait > 0 && left < time.Millisecond {
+	if left < time.Millisecond {
 		left = time.Millisecond
 	}
 	return &left
 }
 
+// ask joins the channel only if the lock is not free: most locks are, and need a single request.
 func (a *acquisition) ask(ctx context.Context) (grant, error) {
-	connection, channel := (*feed)(nil), ""
-	if a.line != nil {
-		var err error
-		if connection, err = a.line.ready(ctx, a.left()); err != nil {
-			return grant{}, err
-		}
-		channel = a.line.name
-		// A message about an earlier request must not be taken for the answer to this one.
-		a.mail.takeAll()
+	nested := a.nested(ctx, a.link)
+	if a.line != nil && nested == nil {
+		return a.askOverChannel(ctx)
 	}
-	wait := a.waitNow()
-	// A token is parsed in less time than a map. A wait seldom ends without one.
-	explains := wait != nil && *wait == 0 || channel != "" || a.maxWaiters != nil
-	got := a.send(ctx, a.lock(a.owner, wait, channel, explains), a.patience())
+	got := a.send(ctx, a.lock(a.owner, new(duration), "", false))
 	if got.err != nil {
-		if connection != nil && isWithoutSubscriber(got.err) {
+		return grant{}, got.err
+	}
+	if token, ok := got.reply.(int64); ok {
+		return a.accept(ctx, token, got.sentAt)
+	}
+	if !a.mayWait() {
+		return a.askWhy(ctx, "")
+	}
+	if nested != nil {
+		return grant{}, nested
+	}
+	a.join(a.link.channel)
+	return a.askOverChannel(ctx)
+}
+
+func (a *acquisition) askOverChannel(ctx context.Context) (grant, error) {
+	connection, err := a.line.ready(ctx, a.left())
+	if err != nil {
+		return grant{}, err
+	}
+	// A message about an earlier request must not be taken for the answer to this one.
+	a.mail.takeAll()
+	// Without an explanation, nil means a place in the queue, unless there are too many waiters.
+	explains := a.maxWaiters != nil
+	got := a.send(ctx, a.lock(a.owner, a.waitNow(), a.line.name, explains))
+	if got.err != nil {
+		if isWithoutSubscriber(got.err) {
 			connection.close(got.err) // It is not at the server that has the key.
 		}
 		return grant{}, got.err
@@ -140,21 +158,27 @@ func (a *acquisition) ask(ctx context.Context) (grant, error) {
 	if token, ok := got.reply.(int64); ok {
 		return a.accept(ctx, token, got.sentAt)
 	}
-	if !explains {
-		return a.askWhy(ctx)
+	if explains {
+		if why := parseExplanation(got.reply); why.Status != "queued" {
+			return a.decide(ctx, why, got.sentAt)
+		}
 	}
-	why := parseExplanation(got.reply)
-	if why.Status == "queued" && channel != "" {
-		return a.listen(ctx, got.sentAt)
-	}
-	return a.decide(ctx, why, got.sentAt)
+	return a.listen(ctx, got.sentAt)
 }
 
 func (a *acquisition) decide(ctx context.Context, why Explanation, sentAt duration) (grant, error) {
 	if why.token == nil {
-		return grant{}, &DeniedError{why}
+		return grant{}, &DeniedError{why, a.keys, a.waited()}
 	}
 	return a.accept(ctx, *why.token, sentAt)
+}
+
+// waited is 0 for an acquisition that does not wait.
+func (a *acquisition) waited() duration {
+	if !a.mayWait() {
+		return 0
+	}
+	return time.Since(a.begunAt)
 }
 
 func (a *acquisition) accept(ctx context.Context, token int64, sentAt duration) (grant, error) {
@@ -165,7 +189,7 @@ func (a *acquisition) accept(ctx context.Context, token int64, sentAt duration) 
 }
 
 func (a *acquisition) confirm(ctx context.Context, token int64) (grant, error) {
-	got := a.send(ctx, a.renew(a.owner, token, a.lease), a.lease)
+	got := a.send(ctx, a.renew(a.owner, token, a.lease))
 	if got.err != nil {
 		return grant{}, got.err
 	}
@@ -190,7 +214,7 @@ func (a *acquisition) listen(ctx context.Context, sentAt duration) (grant, error
 		case it.event == "granted":
 			return a.accept(ctx, it.token, sentAt)
 		case it.event == "timeout" && a.left() <= earlyMax:
-			return a.askWhy(ctx)
+			return a.askWhy(ctx, "timeout")
 		case it.event == "cancelled" && a.isNamed && a.stillWaits(ctx):
 			continue
 		case it.event == "cancelled" && it.reason == "deadlock":
@@ -202,22 +226,23 @@ func (a *acquisition) listen(ctx context.Context, sentAt duration) (grant, error
 }
 
 func (a *acquisition) stillWaits(ctx context.Context) bool {
-	got := a.send(ctx, words{"POSITION", a.keys[0], a.owner}, grace)
+	got := a.send(ctx, words{"POSITION", a.keys[0], a.owner})
 	if got.err != nil {
 		return mayLeaveSomething(got.err)
 	}
 	return got.reply != nil
 }
 
-// askWhy asks once more, without waiting: the message about a time-out names no holders.
-func (a *acquisition) askWhy(ctx context.Context) (grant, error) {
-	got := a.send(ctx, a.lock(a.owner, new(duration), "", true), grace)
+// askWhy asks once more, without waiting: neither nil nor the message about a time-out names the
+// holders.
+func (a *acquisition) askWhy(ctx context.Context, status string) (grant, error) {
+	got := a.send(ctx, a.lock(a.owner, new(duration), "", true))
 	if got.err != nil {
 		return grant{}, got.err
 	}
 	why := parseExplanation(got.reply)
-	if why.token == nil {
-		why.Status = "timeout"
+	if why.token == nil && status != "" {
+		why.Status = status
 	}
 	return a.decide(ctx, why, got.sentAt)
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"gopkg.in/redis.v5"
+	"github.com/redis/go-redis/v9"
 )
 
 const (
@@ -15,13 +15,14 @@ const (
 	silenceMax = 5 * time.Second
 )
 
-// Channel lets any number of locks wait over one connection; their requests use one more. In a
-// fleet of several partitions, these are the connections to each leader. A channel also reports a
-// lost hold at once, instead of at its next renewal. Pass it to Lock with WithChannel.
+// Channel reports a lost hold at once, instead of at its next renewal: pass it to Lock with
+// WithChannel. Its waits and reports use one connection; in a fleet of several partitions, one to
+// each leader. Without WithChannel, all waits of a client share one channel, which is subscribed only
+// while a lock needs it.
 type Channel struct {
 	id      string
+	link    *link
 	silence duration
-	gates   gates
 	stop    chan struct{}
 	running sync.WaitGroup // the goroutines of lines and feeds
 
@@ -32,17 +33,16 @@ type Channel struct {
 }
 
 // NewChannel subscribes to a new channel of the server. While the server cannot be reached, it asks
-// again, for 5 s. In a fleet of several partitions, the first wait for a key subscribes instead.
-func NewChannel(client Client) (*Channel, error) { return newChannel(client, silenceMax) }
+// again, for 5 s. In a fleet of several partitions, the first lock of a key subscribes instead.
+func NewChannel(client Client) (*Channel, error) { return openChannel(client, silenceMax) }
 
-func newChannel(client Client, silence duration) (*Channel, error) {
-	to, err := routeOf(client, "")
+func openChannel(client Client, silence duration) (*Channel, error) {
+	l, err := linkOf(client)
 	if err != nil {
 		return nil, err
 	}
-	c := &Channel{id: "fairlock:" + strings.NewReplacer("{", "(", "}", ")").Replace(makeOwner()),
-		silence: silence, gates: gates{byNode: map[*redis.Client]chan struct{}{}},
-		stop: make(chan struct{}), lines: map[int]*line{}, feeds: map[*redis.Client]*feed{}}
+	c := newChannel(l, silence)
+	to := l.route("")
 	if to.slot() != everySlot {
 		return c, nil
 	}
@@ -54,10 +54,17 @@ func newChannel(client Client, silence duration) (*Channel, error) {
 	return c, nil
 }
 
+func newChannel(l *link, silence duration) *Channel {
+	return &Channel{id: "fairlock:" + strings.NewReplacer("{", "(", "}", ")").Replace(makeOwner()),
+		link: l, silence: silence, stop: make(chan struct{}), lines: map[int]*line{},
+		feeds: map[*redis.Client]*feed{}}
+}
+
 // Close closes the connections. Do this after the last wait.
 func (c *Channel) Close() error {
 	c.mu.Lock()
-	if !c.isClosed {
+	wasClosed := c.isClosed
+	if !wasClosed {
 		c.isClosed = true
 		close(c.stop)
 	}
@@ -73,6 +80,9 @@ func (c *Channel) Close() error {
 	for _, l := range c.allLines() {
 		l.listeners.deliverToAll(message{event: "subscribed"}) // Waits find out that it is closed.
 	}
+	if !wasClosed && c != c.link.channel {
+		c.link.leave()
+	}
 	return nil
 }
 
@@ -83,13 +93,6 @@ func (c *Channel) allLines() (all []*line) {
 		all = append(all, l)
 	}
 	return all
-}
-
-func (c *Channel) gatesOrNil() *gates {
-	if c == nil {
-		return nil
-	}
-	return &c.gates
 }
 
 // join returns the line for the slot of a key, to be left with leave.

@@ -1,6 +1,13 @@
 package fairlock
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
 
 // The errors of this package, for errors.Is. Errors of the connection, of permissions and of limits
 // of the server are those of go-redis.
@@ -14,7 +21,7 @@ var (
 	// wait.
 	ErrWaitEnded = errors.New("fairlock: another request ended the wait")
 	// ErrDeadlock means that the wait would never end. The text names the owners that wait for each
-	// other.
+	// other. It may also be the hold whose context is that of the call: nested locking of one key.
 	ErrDeadlock = errors.New("fairlock: deadlock")
 	// ErrNotFairlock means that the server does not know LOCK. It may be Redis.
 	ErrNotFairlock = errors.New("fairlock: the server is not fairlock, it may be Redis")
@@ -27,10 +34,71 @@ var (
 type DeniedError struct {
 	// Explanation says who holds the lock, and how long the wait may take.
 	Explanation Explanation
+	// Keys are those that were asked for.
+	Keys []string
+	// Waited is how long; 0 if the lock was not waited for.
+	Waited time.Duration
 }
 
-// Error describes the explanation in one line.
-func (e *DeniedError) Error() string { return ErrDenied.Error() + ": " + e.Explanation.String() }
+// Error names the keys and those who hold them, in one line.
+func (e *DeniedError) Error() string {
+	text := fmt.Sprintf("fairlock: %s not granted", quoted(e.Keys))
+	if e.Waited > 0 {
+		text += " in " + rounded(e.Waited)
+	}
+	return text + ": " + e.Explanation.String()
+}
 
 // Is lets errors.Is find ErrDenied.
 func (e *DeniedError) Is(target error) bool { return target == ErrDenied }
+
+// keysError is another error of an acquisition or a hold.
+type keysError struct {
+	keys []string
+	err  error
+}
+
+// about names the keys in an error, unless its text has them already.
+func about(keys []string, err error) error {
+	if errors.Is(err, ErrDenied) {
+		return err
+	}
+	return &keysError{keys, err}
+}
+
+func (e *keysError) Error() string {
+	return "fairlock: " + quoted(e.keys) + ": " + strings.TrimPrefix(e.err.Error(), "fairlock: ")
+}
+
+func (e *keysError) Unwrap() error { return e.err }
+
+func quoted(keys []string) string {
+	texts := make([]string, len(keys))
+	for i, key := range keys {
+		texts[i] = fmt.Sprintf("%q", key)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// printable shows any bytes in one line.
+func printable(owner string) string {
+	isPlain := utf8.ValidString(owner)
+	for _, letter := range owner {
+		isPlain = isPlain && unicode.IsPrint(letter)
+	}
+	if isPlain {
+		return owner
+	}
+	return fmt.Sprintf("%q", owner)
+}
+
+// rounded has at most three digits that matter to people.
+func rounded(d time.Duration) string {
+	switch {
+	case d >= time.Minute:
+		return d.Round(time.Second).String()
+	case d >= time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Millisecond).String()
+}

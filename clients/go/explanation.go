@@ -42,35 +42,49 @@ type Explanation struct {
 
 // String describes it in one line.
 func (e Explanation) String() string {
-	parts := []string{e.Status}
+	var parts []string
 	if e.Key != "" {
-		parts[0] = e.Key + ": " + e.Status
+		parts = append(parts, fmt.Sprintf("%q is taken", e.Key))
 	}
-	if e.Reason != "" {
+	if e.Reason != "" && (len(e.Holders) == 0 || e.Reason != "held") {
 		parts = append(parts, e.Reason)
 	}
-	if len(e.Holders) > 0 {
-		var owners []string
-		for _, holder := range e.Holders {
-			owners = append(owners, holder.Owner)
-		}
-		parts = append(parts, "held by "+strings.Join(owners, ", "))
+	var holders []string
+	for _, holder := range e.Holders {
+		holders = append(holders, printable(holder.Owner)+" for "+rounded(holder.HeldFor))
+	}
+	if len(holders) > 0 {
+		parts = append(parts, "held by "+strings.Join(holders, ", "))
 	}
 	if e.Position > 0 {
-		parts = append(parts, fmt.Sprintf("position %d", e.Position))
+		parts = append(parts, fmt.Sprintf("position %d is kept", e.Position))
+	}
+	if e.Waiters > 0 {
+		parts = append(parts, fmt.Sprintf("%d waiting", e.Waiters))
 	}
 	if e.ETA >= 0 {
-		parts = append(parts, fmt.Sprintf("about %.1f s", e.ETA.Seconds()))
+		parts = append(parts, fmt.Sprintf("free in about %s", rounded(e.ETA)))
 	}
-	return strings.Join(parts, ", ")
+	if len(parts) == 0 {
+		return e.Status
+	}
+	return strings.Join(parts, "; ")
 }
 
 // fields is a map of a reply, which RESP 2 sends as a flat list.
 type fields map[string]interface{}
 
 func parseFields(reply interface{}) fields {
-	list, _ := reply.([]interface{})
 	found := fields{}
+	if pairs, ok := reply.(map[interface{}]interface{}); ok {
+		for name, value := range pairs {
+			if name, ok := name.(string); ok {
+				found[name] = value
+			}
+		}
+		return found
+	}
+	list, _ := reply.([]interface{})
 	for i := 0; i+1 < len(list); i += 2 {
 		if name, ok := list[i].(string); ok {
 			found[name] = list[i+1]

@@ -3,12 +3,10 @@ package fairlock
 import (
 	"testing"
 	"time"
-
-	"gopkg.in/redis.v5"
 )
 
 func NewChannelWithSilence(t *testing.T, client Client, silence time.Duration) *Channel {
-	channel, err := newChannel(client, silence)
+	channel, err := openChannel(client, silence)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,17 +17,31 @@ func NewChannelWithSilence(t *testing.T, client Client, silence time.Duration) *
 var (
 	SlotOf     = slotOf
 	NameInSlot = nameInSlot
-	AddressOf  = addressOf
 )
 
-// Mislead makes the client believe that a node leads the partition of a key.
-func Mislead(client *redis.ClusterClient, key, address string) {
-	fleetOf(client).move(slotOf(key), address)
+// Mislead makes the link of a client believe that a node leads the partition of a key.
+func Mislead(t *testing.T, client Client, key, address string) {
+	l, err := linkOf(client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.leave()
+	l.fleet.move(slotOf(key), address)
 }
 
-// Remembers returns whether something is stored about a client.
-func Remembers(client *redis.ClusterClient) bool {
-	fleets.mu.Lock()
-	defer fleets.mu.Unlock()
-	return fleets.byClient[client] != nil
+// HasLink returns whether this package has connections for a client.
+func HasLink(client Client) bool {
+	links.mu.Lock()
+	defer links.mu.Unlock()
+	return links.byOptions[optionsOf(client)] != nil
+}
+
+// CloseIfIdle does what is done when connections have not been used for a while.
+func CloseIfIdle(t *testing.T, client Client) {
+	l, err := linkOf(client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.leave()
+	l.closeIfIdle(0)
 }

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlock"
-
-	"gopkg.in/redis.v5"
+	fairlock "github.com/fairlock/fairlock/clients/go"
+	"github.com/redis/go-redis/v9"
 )
 
 // failOver makes the leader of one partition disappear while locks are held and waited for, with

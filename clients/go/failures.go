@@ -30,7 +30,7 @@ var errChannelClosed = errors.New("fairlock: the channel is closed")
 var temporaryTexts = []string{
 	"CLUSTERDOWN ", "LOADING ", "NOQUORUM ", "TRYAGAIN ", "READONLY ",
 	noSubscriber, // A channel has none while its connection is re-established.
-	"redis: connection pool timeout", "redis: all sentinels are unreachable",
+	"redis: connection pool timeout", "redis: all sentinels",
 }
 
 const noSubscriber = "has no subscriber"

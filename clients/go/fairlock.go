@@ -12,6 +12,7 @@ package fairlock
 
 import (
 	"context"
+	"errors"
 )
 
 // Version is the version of this package.
@@ -48,7 +49,7 @@ func Do(ctx context.Context, client Client, key string, options []Option,
 		return err
 	}
 	defer func() {
-		if hold.hasLeft() {
+		if hold.it.hasLeft() {
 			return
 		}
 		if lost := hold.Unlock(ctx); err == nil {
@@ -62,19 +63,21 @@ func Do(ctx context.Context, client Client, key string, options []Option,
 
 func take(ctx context.Context, client Client, wanted *settings) (*Hold, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, about(wanted.keys, err)
 	}
-	to, err := routeOf(client, wanted.keys[0])
+	l, err := linkOf(client)
 	if err != nil {
 		return nil, err
 	}
-	a := newAcquisition(to, wanted)
+	if wanted.channel != nil && wanted.channel.link != l {
+		l.leave()
+		return nil, errors.New("fairlock: the channel was made with another client")
+	}
+	a := newAcquisition(l, wanted)
 	got, err := a.run(ctx)
 	if err != nil {
 		a.abandon(err)
-		return nil, err
+		return nil, about(wanted.keys, err)
 	}
-	hold := newHold(a, got)
-	hold.startWatch(wanted)
-	return hold, nil
+	return newHold(ctx, a, got), nil
 }

@@ -1,12 +1,13 @@
 package fairlock
 
 import (
+	"context"
 	"errors"
 	"net"
 	"sync"
 	"time"
 
-	"gopkg.in/redis.v5"
+	"github.com/redis/go-redis/v9"
 )
 
 // feed is a connection of a channel on which one server sends messages.
@@ -26,19 +27,9 @@ type feed struct {
 }
 
 func newFeed(c *Channel, node *redis.Client) *feed {
-	subscription, _ := node.Subscribe() // Without a name, it does not connect yet.
-	return &feed{channel: c, node: node, subscription: subscription, ended: make(chan struct{}),
-		lines: map[string]*line{}}
-}
-
-// safely calls go-redis, which panics if reading and writing fail at the same time.
-func safely(call func() error) (err error) {
-	defer func() {
-		if recover() != nil {
-			err = errChannelCut
-		}
-	}()
-	return call()
+	// Without a name, it does not connect yet.
+	return &feed{channel: c, node: node, subscription: node.Subscribe(context.Background()),
+		ended: make(chan struct{}), lines: map[string]*line{}}
 }
 
 // subscribe waits until the server has confirmed the subscription.
@@ -67,7 +58,7 @@ func (f *feed) sendSubscribe(l *line) error {
 		return err
 	}
 	f.unsubscribeIfUnused(f.otherThan(l))
-	err := safely(func() error { return f.subscription.Subscribe(l.name) })
+	err := f.subscription.Subscribe(context.Background(), l.name)
 	if err == nil && !f.isReading {
 		f.isReading = true
 		f.channel.running.Add(1)
@@ -117,7 +108,7 @@ func (f *feed) unsubscribeIfUnused(l *line) {
 	case isLast:
 		f.close(errChannelCut)
 	case isRemoved:
-		safely(func() error { return f.subscription.Unsubscribe(l.name) })
+		f.subscription.Unsubscribe(context.Background(), l.name)
 	}
 }
 
@@ -182,11 +173,7 @@ func (f *feed) read() {
 func (f *feed) readUntilFailure() error {
 	isAsked := false
 	for {
-		var received interface{}
-		err := safely(func() (err error) {
-			received, err = f.subscription.ReceiveTimeout(f.channel.silence)
-			return err
-		})
+		received, err := f.subscription.ReceiveTimeout(context.Background(), f.channel.silence)
 		var network net.Error
 		isSilent := errors.As(err, &network) && network.Timeout()
 		switch {
@@ -206,7 +193,7 @@ func (f *feed) readUntilFailure() error {
 func (f *feed) ping() error {
 	f.writing.Lock()
 	defer f.writing.Unlock()
-	return safely(func() error { return f.subscription.Ping() })
+	return f.subscription.Ping(context.Background())
 }
 
 func (f *feed) take(received interface{}) {

@@ -1,6 +1,7 @@
 package fairlock
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -9,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"gopkg.in/redis.v5"
+	"github.com/redis/go-redis/v9"
 )
 
 // A leader that was lost is looked for at most this often, however many requests wait for it.
@@ -21,14 +22,21 @@ var (
 	errMoves    = errors.New("fairlock: the leader of the partition is changing")
 )
 
-// fleet knows which node of a cluster client leads which partition. go-redis 5 does not: it cannot
-// read the reply to COMMAND, without which it sends each command to a random node.
+type clusterClient interface {
+	Options() *redis.ClusterOptions
+	ForEachShard(context.Context, func(context.Context, *redis.Client) error) error
+}
+
+// fleet has our clients of the nodes of a cluster client, and knows which of them leads which
+// partition. A cluster client itself learns of a new leader seconds later, or repeats requests.
 type fleet struct {
-	client *redis.ClusterClient
+	client clusterClient
 
 	reading sync.Mutex // held while the partitions are read; locked before mu
 
 	mu         sync.Mutex
+	template   *redis.Options           // nil until the cluster client has found a node
+	nodes      map[string]*redis.Client // by address
 	partitions []partition
 	readAt     duration
 }
@@ -36,49 +44,53 @@ type fleet struct {
 type partition struct {
 	first, last int // slots
 	address     string
-	leader      *redis.Client // nil if the cluster client does not know the address yet
 	isDoubted   bool
 }
 
-var fleets = struct {
-	mu       sync.Mutex
-	byClient map[*redis.ClusterClient]*fleet
-}{byClient: map[*redis.ClusterClient]*fleet{}}
-
-// fleetOf returns the fleet of a client, which it shares with all locks.
-func fleetOf(client *redis.ClusterClient) *fleet {
-	fleets.mu.Lock()
-	defer fleets.mu.Unlock()
-	if known := fleets.byClient[client]; known != nil {
-		return known
+func newFleet(client clusterClient) *fleet {
+	f := &fleet{client: client, nodes: map[string]*redis.Client{}, readAt: -readPause}
+	for _, address := range client.Options().Addrs {
+		f.nodes[address] = nil
 	}
-	for other, its := range fleets.byClient {
-		if _, err := its.nodes(); err != nil {
-			delete(fleets.byClient, other) // It has been closed.
+	return f
+}
+
+func (f *fleet) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, node := range f.nodes {
+		if node != nil {
+			node.Close()
 		}
 	}
-	made := &fleet{client: client, readAt: -readPause}
-	fleets.byClient[client] = made
-	return made
 }
 
-// nodes returns the nodes that the cluster client knows, by address.
-func (f *fleet) nodes() (map[string]*redis.Client, error) {
-	var mu sync.Mutex
-	found := map[string]*redis.Client{}
-	err := f.client.ForEachNode(func(node *redis.Client) error {
-		mu.Lock()
-		defer mu.Unlock()
-		found[addressOf(node)] = node
+// learn asks the cluster client for the options of its nodes, such as users and certificates.
+func (f *fleet) learn(ctx context.Context) error {
+	f.mu.Lock()
+	isKnown := f.template != nil
+	f.mu.Unlock()
+	if isKnown {
+		return nil
+	}
+	return f.client.ForEachShard(ctx, func(_ context.Context, node *redis.Client) error {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.template = ownOptions(node.Options())
 		return nil
 	})
-	return found, err
 }
 
-// addressOf returns the address, which only the text form of a client has.
-func addressOf(node *redis.Client) string {
-	address, _, _ := strings.Cut(strings.TrimPrefix(node.String(), "Redis<"), " db:")
-	return address
+// at returns the client of a node. The caller holds mu.
+func (f *fleet) at(address string) *redis.Client {
+	node := f.nodes[address]
+	if node == nil {
+		options := *f.template
+		options.Addr = address
+		node = redis.NewClient(&options)
+		f.nodes[address] = node
+	}
+	return node
 }
 
 // partition returns the partition of a slot. The caller holds mu.
@@ -95,72 +107,55 @@ func (f *fleet) trustedLeader(slot int) *redis.Client {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if p := f.partition(slot); p != nil && !p.isDoubted {
-		return p.leader
+		return f.at(p.address)
 	}
 	return nil
 }
 
-// findLeader asks the fleet who leads the partition of a key.
-func (f *fleet) findLeader(slot int, key string) (*redis.Client, error) {
+// findLeader asks the fleet who leads the partition of a slot.
+func (f *fleet) findLeader(ctx context.Context, slot int) (*redis.Client, error) {
 	f.reading.Lock()
 	defer f.reading.Unlock()
 	if leader := f.trustedLeader(slot); leader != nil {
 		return leader, nil // Another request has found it.
 	}
-	if err := f.readIfOld(slot); err != nil {
+	if err := f.learn(ctx); err != nil {
 		return nil, err
 	}
-	leader, address := f.leader(slot)
-	switch {
-	case leader != nil:
-		return leader, nil
-	case address == "":
-		return nil, errNoLeader
+	if err := f.readIfOld(ctx, slot); err != nil {
+		return nil, err
 	}
-	leader, err := f.introduce(key, address)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if p := f.partition(slot); p != nil {
-		p.leader, p.isDoubted = leader, leader == nil
+		return f.at(p.address), nil
 	}
-	return leader, err
+	return nil, errNoLeader
 }
 
-// leader returns nil for a leader that the cluster client does not know yet.
-func (f *fleet) leader(slot int) (leader *redis.Client, address string) {
+// readIfOld reads the partitions, unless they were read a moment ago.
+func (f *fleet) readIfOld(ctx context.Context, slot int) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if p := f.partition(slot); p != nil {
-		return p.leader, p.address
-	}
-	return nil, ""
-}
-
-// readIfOld reads the partitions, unless their leaders are known or were read a moment ago.
-func (f *fleet) readIfOld(slot int) error {
-	f.mu.Lock()
-	p := f.partition(slot)
-	isNew := p != nil && !p.isDoubted || now()-f.readAt < readPause
+	isNew := now()-f.readAt < readPause
 	f.mu.Unlock()
 	if isNew {
 		return nil
 	}
-	return f.read()
+	return f.read(ctx)
 }
 
-func (f *fleet) read() error {
-	nodes, err := f.nodes()
-	if err != nil {
-		return err
-	}
-	err = errNoLeader
-	for _, node := range f.inOrderOfTrust(nodes) {
+func (f *fleet) read(ctx context.Context) error {
+	err := errNoLeader
+	for _, address := range f.inOrderOfTrust() {
+		f.mu.Lock()
+		node := f.at(address)
+		f.mu.Unlock()
 		readAt := now()
-		slots := redis.NewCmd("CLUSTER", "SLOTS")
-		if err = node.Process(slots); err == nil {
+		var slots interface{}
+		if slots, err = node.Do(ctx, "CLUSTER", "SLOTS").Result(); err == nil {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			f.partitions, f.readAt = parsePartitions(slots.Val(), nodes), readAt
+			f.partitions, f.readAt = parsePartitions(slots, address), readAt
 			return nil
 		}
 	}
@@ -168,29 +163,30 @@ func (f *fleet) read() error {
 }
 
 // inOrderOfTrust returns first the leaders that have answered, and last those that have not.
-func (f *fleet) inOrderOfTrust(nodes map[string]*redis.Client) (order []*redis.Client) {
+func (f *fleet) inOrderOfTrust() (order []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var others, doubted []*redis.Client
-	isDoubted := map[*redis.Client]bool{}
+	var others, doubted []string
+	isDoubted := map[string]bool{}
 	for _, p := range f.partitions {
-		isDoubted[p.leader] = p.isDoubted
+		isDoubted[p.address] = p.isDoubted
 	}
-	for _, node := range nodes {
-		switch doubt, leads := isDoubted[node]; {
+	for address := range f.nodes {
+		switch doubt, leads := isDoubted[address]; {
 		case doubt:
-			doubted = append(doubted, node)
+			doubted = append(doubted, address)
 		case leads:
-			order = append(order, node)
+			order = append(order, address)
 		default:
-			others = append(others, node)
+			others = append(others, address)
 		}
 	}
 	return append(append(order, others...), doubted...)
 }
 
-// parsePartitions reads the reply to CLUSTER SLOTS, which lists the leader of each range first.
-func parsePartitions(reply interface{}, nodes map[string]*redis.Client) (found []partition) {
+// parsePartitions reads the reply to CLUSTER SLOTS, which lists the leader of each range first. A
+// node without an address is the one that was asked.
+func parsePartitions(reply interface{}, asked string) (found []partition) {
 	ranges, _ := reply.([]interface{})
 	for _, it := range ranges {
 		words, _ := it.([]interface{})
@@ -205,46 +201,29 @@ func parsePartitions(reply interface{}, nodes map[string]*redis.Client) (found [
 		}
 		host, _ := leader[0].(string)
 		port, _ := leader[1].(int64)
+		if host == "" {
+			host, _, _ = net.SplitHostPort(asked)
+		}
 		address := net.JoinHostPort(host, strconv.FormatInt(port, 10))
-		found = append(found, partition{int(first), int(last), address, nodes[address], false})
+		found = append(found, partition{int(first), int(last), address, false})
 	}
 	return found
-}
-
-// introduce makes a leader known to the cluster client, by a request that changes nothing.
-func (f *fleet) introduce(key, address string) (*redis.Client, error) {
-	nodes, err := f.nodes()
-	if err != nil {
-		return nil, err
-	}
-	for _, node := range nodes {
-		if node.Process(redis.NewCmd("UNLOCK", key, makeOwner())) == nil {
-			return node, nil // It has another name here, such as localhost.
-		}
-	}
-	// go-redis follows the redirection.
-	failure := f.client.Process(redis.NewCmd("UNLOCK", key, makeOwner()))
-	if nodes, err = f.nodes(); nodes[address] != nil || err != nil {
-		return nodes[address], err
-	}
-	return nil, fmt.Errorf("%w: %s: %v", errNoLeader, address, failure)
 }
 
 func (f *fleet) doubt(slot int, leader *redis.Client) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if p := f.partition(slot); p != nil && p.leader == leader {
+	if p := f.partition(slot); p != nil && f.nodes[p.address] == leader {
 		p.isDoubted = true
 	}
 }
 
 // move takes note of the address in a redirection.
 func (f *fleet) move(slot int, address string) {
-	nodes, _ := f.nodes()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if p := f.partition(slot); p != nil {
-		p.address, p.leader, p.isDoubted = address, nodes[address], false
+		p.address, p.isDoubted = address, false
 	}
 }
 
@@ -257,11 +236,11 @@ type fleetRoute struct {
 
 func (r *fleetRoute) slot() int { return r.keySlot }
 
-func (r *fleetRoute) node() (*redis.Client, error) {
+func (r *fleetRoute) node(ctx context.Context) (*redis.Client, error) {
 	if leader := r.fleet.trustedLeader(r.keySlot); leader != nil {
 		return leader, nil
 	}
-	return r.fleet.findLeader(r.keySlot, r.key)
+	return r.fleet.findLeader(ctx, r.keySlot)
 }
 
 func (r *fleetRoute) failed(node *redis.Client, err error) (bool, error) {

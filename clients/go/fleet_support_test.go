@@ -9,9 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlock"
-
-	"gopkg.in/redis.v5"
+	"github.com/redis/go-redis/v9"
 )
 
 // The fleet belongs to cluster_test.py, which reads commands from the file with this descriptor, and
@@ -44,7 +42,8 @@ func newFleet(t *testing.T) *fleet {
 	}
 	f := &fleet{T: t}
 	for _, address := range f.addresses() {
-		node := redis.NewClient(&redis.Options{Addr: address, ReadTimeout: time.Second})
+		node := redis.NewClient(&redis.Options{Addr: address, ReadTimeout: time.Second, Protocol: 2,
+			MaxRetries: -1})
 		t.Cleanup(func() { node.Close() })
 		f.nodes = append(f.nodes, node)
 	}
@@ -135,7 +134,7 @@ func (f *fleet) redirections() (count int) {
 	return count
 }
 
-func (b *bench) address() string { return fairlock.AddressOf(b.outside) }
+func (b *bench) address() string { return b.outside.Options().Addr }
 
 // subscriptions returns how many names of channels have subscribers at this node.
 func (b *bench) subscriptions() int {

@@ -2,7 +2,8 @@ package fairlock
 
 import "context"
 
-// holdContext also ends if the lease ran out while the process was stopped, before any timer.
+// holdContext also ends if the lease ran out while the process was stopped, before any timer. While
+// it is in use, its hold is.
 type holdContext struct {
 	context.Context
 	hold *Hold
@@ -17,9 +18,17 @@ func (c holdContext) Err() error {
 	return c.Context.Err()
 }
 
+// Value also finds the hold itself.
+func (c holdContext) Value(key interface{}) interface{} {
+	if key == (carriedKey{}) {
+		return c.hold.it
+	}
+	return c.Context.Value(key)
+}
+
 // under returns a context that ends with parent and with the hold.
 func (h *Hold) under(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancel(parent)
-	h.onEnd(end)
+	h.it.onEnd(end)
 	return holdContext{ctx, h, end}, end
 }

@@ -62,6 +62,11 @@ func (s *holdState) check() error {
 		return fmt.Errorf("%w: %q is being transferred to %q, or has been already", ErrLostHold,
 			s.keys, s.heir)
 	}
+	return s.lossNow()
+}
+
+// lossNow returns ErrLostHold if the hold is lost. The caller holds mu.
+func (s *holdState) lossNow() error {
 	if s.isLostNow() {
 		return fmt.Errorf("%w: %q: %s", ErrLostHold, s.keys, s.lost)
 	}
@@ -205,14 +210,14 @@ func (s *holdState) renewIn() duration {
 	return s.deadline - s.lease/3 - now()
 }
 
-// beginRelease returns whether the lock was held until now, and whether a release was begun before.
-func (s *holdState) beginRelease() (wasHeld, isRepeated bool) {
+// beginRelease returns ErrLostHold if the hold was lost before.
+func (s *holdState) beginRelease() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	wasHeld, isRepeated = !s.isLostNow(), s.isOver
+	reason := s.lossNow()
 	s.isOver = true
 	s.end()
-	return wasHeld, isRepeated
+	return reason
 }
 
 // setReleased returns whether this is the first call.

@@ -137,7 +137,7 @@ func (l *line) subscribe(isAgain bool) {
 }
 
 func (l *line) subscribeOnce(isAgain bool) error {
-	node, err := l.to.node()
+	node, err := l.to.node(context.Background())
 	if err != nil {
 		return err
 	}

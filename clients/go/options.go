@@ -23,16 +23,18 @@ type settings struct {
 	onLost  func(*Hold)
 }
 
+// The server takes no longer times.
+const timeMax = 365 * 24 * time.Hour
+
 func newSettings(key string, options []Option) (*settings, error) {
 	wanted := &settings{terms: terms{keys: []string{key}, lease: defaultLease}, renews: true}
 	for _, option := range options {
-		option(wanted)
+		if option != nil {
+			option(wanted)
+		}
 	}
-	if wanted.lease <= 0 {
-		return nil, fmt.Errorf("fairlock: the lease must be greater than 0, got %v", wanted.lease)
-	}
-	if wanted.shared && wanted.limit != nil {
-		return nil, errors.New("fairlock: a lock is either shared or has a limit, got both")
+	if err := wanted.check(); err != nil {
+		return nil, err
 	}
 	wanted.isNamed = wanted.owner != ""
 	if !wanted.isNamed {
@@ -41,13 +43,55 @@ func newSettings(key string, options []Option) (*settings, error) {
 	return wanted, nil
 }
 
+// check refuses what cannot be meant, before anything is sent.
+func (s *settings) check() error {
+	if err := checkTime("the lease", s.lease, false); err != nil {
+		return err
+	}
+	for _, it := range []struct {
+		name string
+		time *duration
+	}{{"the wait", s.wait}, {"the time to keep a place", s.keep}, {"the minimal hold", s.minHold}} {
+		if it.time != nil {
+			if err := checkTime(it.name, *it.time, true); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case s.limit != nil && *s.limit < 1:
+		return fmt.Errorf("fairlock: the limit must be at least 1, got %d", *s.limit)
+	case s.maxWaiters != nil && *s.maxWaiters < 0:
+		return fmt.Errorf("fairlock: the number of waiters must not be negative, got %d",
+			*s.maxWaiters)
+	case s.shared && s.limit != nil:
+		return errors.New("fairlock: a lock is either shared or has a limit, got both")
+	}
+	return nil
+}
+
+// checkTime refuses a plain number, which is one of nanoseconds, and what the server would refuse.
+func checkTime(name string, d duration, mayBeZero bool) error {
+	switch {
+	case d == 0 && mayBeZero:
+		return nil
+	case d < time.Millisecond:
+		return fmt.Errorf("fairlock: %s must be at least 1ms, got %v: a time has a unit, as in "+
+			"30*time.Second", name, d)
+	case d > timeMax:
+		return fmt.Errorf("fairlock: %s must be at most 365 days, got %v: without the option, a "+
+			"wait has no end", name, d)
+	}
+	return nil
+}
+
 // WithKeys adds keys. All keys are taken together, or none.
 func WithKeys(more ...string) Option {
 	return func(s *settings) { s.keys = append(s.keys, more...) }
 }
 
 // WithLease is the time after which the server passes the lock on unless the lease is renewed. The
-// default is 30 s.
+// default is 30 s. This and all other times are 1 ms to 365 days.
 func WithLease(lease time.Duration) Option {
 	return func(s *settings) { s.lease = lease }
 }

@@ -1,6 +1,8 @@
 package fairlock_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"go/ast"
 	"go/doc"
 	"go/parser"
@@ -9,41 +11,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	fairlock "github.com/fairlock/fairlock/clients/go"
 )
 
-const (
-	debianPackages = "/usr/share/gocode"
-	linesMax       = 300
-)
-
-// copyPackage copies what a user gets: the sources without their tests.
-func copyPackage(t *testing.T, from, to string) {
-	if err := os.MkdirAll(to, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	entries, err := os.ReadDir(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, entry := range entries {
-		name := entry.Name()
-		if entry.IsDir() && name != "tests" && name != "testdata" {
-			copyPackage(t, filepath.Join(from, name), filepath.Join(to, name))
-		}
-		if entry.IsDir() || strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(from, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(to, name), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
+const linesMax = 300
 
 func write(t *testing.T, path, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -54,22 +29,17 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// goTool runs go in a folder.
-func goTool(t *testing.T, folder string, environment []string, words ...string) {
+// goTool runs go in a folder, and returns what it prints.
+func goTool(t *testing.T, folder string, environment []string, words ...string) string {
 	t.Helper()
 	command := exec.Command("go", words...)
 	command.Dir = folder
-	command.Env = append(os.Environ(), append(environment, "GOPROXY=off", "GOFLAGS=")...)
-	if output, err := command.CombinedOutput(); err != nil {
+	command.Env = append(append(os.Environ(), "GOPROXY=off", "GOWORK=off"), environment...)
+	output, err := command.CombinedOutput()
+	if err != nil {
 		t.Fatalf("go %v: %v\n%s", words, err, output)
 	}
-}
-
-// workspace is a GOPATH with the package and Debian's packages, as the README describes.
-func workspace(t *testing.T) (folder string, environment []string) {
-	folder = t.TempDir()
-	copyPackage(t, ".", filepath.Join(folder, "src", "fairlock"))
-	return folder, []string{"GO111MODULE=off", "GOPATH=" + folder + ":" + debianPackages}
+	return strings.TrimSpace(string(output))
 }
 
 const work = `
@@ -89,39 +59,70 @@ func (b *bench) run(program string, arguments ...string) string {
 	return string(output)
 }
 
-func TestProgramInAWorkspaceOfDebian(t *testing.T) {
-	skipIfShort(t)
-	b := newBench(t)
-	folder, environment := workspace(t)
-	source := filepath.Join(folder, "src", "shop")
-	example := strings.ReplaceAll(examples(t)[0], "localhost:3247", b.server.address())
-	write(t, filepath.Join(source, "main.go"), example)
-	write(t, filepath.Join(source, "work.go"), work)
-	goTool(t, source, environment, "build", "-o", "shop")
-	b.expect(b.run(filepath.Join(source, "shop")) == "charged\n", "another output")
-	b.expect(b.commands("unlock") == 1, "no release")
-	b.expectNothingLeft("order:42")
+func modulePath(t *testing.T) string {
+	text, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(string(text))[1]
 }
 
-func TestProgramWithModules(t *testing.T) {
+// publish makes a module proxy in a folder that has this module, as a release would.
+func publish(t *testing.T, folder string) {
+	path, version := modulePath(t), "v"+fairlock.Version
+	at := filepath.Join(folder, filepath.FromSlash(path), "@v")
+	description, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(at, "list"), version+"\n")
+	write(t, filepath.Join(at, version+".mod"), string(description))
+	write(t, filepath.Join(at, version+".info"),
+		`{"Version": "`+version+`", "Time": "2026-01-01T00:00:00Z"}`)
+	var archive bytes.Buffer
+	packed := zip.NewWriter(&archive)
+	err = filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		file, err := packed.Create(path + "@" + version + "/" + filepath.ToSlash(name))
+		if err == nil {
+			_, err = file.Write(text)
+		}
+		return err
+	})
+	if err != nil || packed.Close() != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(at, version+".zip"), archive.String())
+}
+
+// An empty project gets the module from a proxy, with nothing else at hand.
+func TestProgramWithThePublishedModule(t *testing.T) {
 	skipIfShort(t)
 	b := newBench(t)
 	folder := t.TempDir()
-	copyPackage(t, ".", filepath.Join(folder, "clients", "go"))
-	// Debian's copy is not a module.
-	redis := filepath.Join(folder, "redis")
-	copyPackage(t, filepath.Join(debianPackages, "src", "gopkg.in", "redis.v5"), redis)
-	write(t, filepath.Join(redis, "go.mod"), "module gopkg.in/redis.v5\n")
-	source := filepath.Join(folder, "shop")
-	write(t, filepath.Join(source, "go.mod"), "module shop\n\ngo 1.19\n")
-	write(t, filepath.Join(source, "main.go"),
+	publish(t, filepath.Join(folder, "proxy"))
+	shop := filepath.Join(folder, "shop")
+	write(t, filepath.Join(shop, "main.go"),
 		strings.ReplaceAll(examples(t)[0], "localhost:3247", b.server.address()))
-	write(t, filepath.Join(source, "work.go"), work)
-	modules := []string{"GO111MODULE=on", "GOPATH=" + filepath.Join(folder, "cache")}
-	goTool(t, source, modules, "mod", "edit", "-require", "fairlock@v0.1.0", "-replace",
-		"fairlock=../clients/go", "-replace", "gopkg.in/redis.v5=../redis")
-	goTool(t, source, modules, "build", "-mod=mod", "-o", "shop")
-	b.expect(b.run(filepath.Join(source, "shop")) == "charged\n", "another output")
+	write(t, filepath.Join(shop, "work.go"), work)
+	downloaded := filepath.Join(goTool(t, ".", nil, "env", "GOMODCACHE"), "cache", "download")
+	environment := []string{"GOPROXY=file://" + filepath.Join(folder, "proxy") + ",file://" +
+		downloaded, "GOSUMDB=off", "GOFLAGS=-modcacherw", "GOMODCACHE=" +
+		filepath.Join(folder, "cache")}
+	goTool(t, shop, environment, "mod", "init", "shop")
+	goTool(t, shop, environment, "get", modulePath(t)+"@v"+fairlock.Version)
+	goTool(t, shop, environment, "build", "-o", "shop", ".")
+	used := goTool(t, shop, environment, "list", "-m", modulePath(t))
+	b.expect(used == modulePath(t)+" v"+fairlock.Version, "%s", used)
+	b.expect(b.run(filepath.Join(shop, "shop")) == "charged\n", "another output")
+	b.expect(b.commands("unlock") == 1, "no release")
+	b.expectNothingLeft("order:42")
 }
 
 func TestFormatAndVet(t *testing.T) {
@@ -131,8 +132,59 @@ func TestFormatAndVet(t *testing.T) {
 	if err != nil || len(output) > 0 {
 		t.Errorf("gofmt -l: %v\n%s", err, output)
 	}
-	goTool(t, ".", nil, "vet", "fairlock", "fairlock/tests/conformance_driver",
-		"fairlock/tests/fleet_worker")
+	goTool(t, ".", nil, "vet", "./...")
+}
+
+// Go demands the suffix from the second major version on.
+func TestModulePathFollowsTheVersion(t *testing.T) {
+	major, _, _ := strings.Cut(fairlock.Version, ".")
+	suffix := regexp.MustCompile(`/v\d+$`).FindString(modulePath(t))
+	if major == "0" || major == "1" {
+		major = ""
+	} else {
+		major = "/v" + major
+	}
+	if suffix != major || !strings.Contains(strings.Split(modulePath(t), "/")[0], ".") {
+		t.Errorf("%s in version %s", modulePath(t), fairlock.Version)
+	}
+}
+
+// deploy/set_go_module_path.sh changes them all.
+func TestAllImportsHaveThePathOfTheModule(t *testing.T) {
+	any := regexp.MustCompile(`"([^"\s]*/clients/go(/v\d+)?)"`)
+	count := 0
+	for _, folder := range []string{".", "../../tests", "../../docs"} {
+		filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.Name() == "node_modules" {
+				return fs.SkipDir
+			}
+			if extension := filepath.Ext(name); !strings.Contains(".go.md.py", extension) ||
+				extension == "" {
+				return nil
+			}
+			text, _ := os.ReadFile(name)
+			for _, match := range any.FindAllStringSubmatch(string(text), -1) {
+				count++
+				if match[1] != modulePath(t) {
+					t.Errorf("%s imports %s", name, match[1])
+				}
+			}
+			return nil
+		})
+	}
+	if count < 20 {
+		t.Errorf("only %d imports were found", count)
+	}
+}
+
+func TestLicenceIsThatOfTheProject(t *testing.T) {
+	mine, err := os.ReadFile("LICENSE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, err := os.ReadFile("../../LICENSE"); err == nil && string(all) != string(mine) {
+		t.Error("they differ")
+	}
 }
 
 func TestPublicNamesAreDocumented(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"gopkg.in/redis.v5"
+	"github.com/redis/go-redis/v9"
 )
 
 const (
@@ -127,7 +127,7 @@ func (s *server) awaitAnswer() bool {
 	client := redis.NewClient(&redis.Options{Addr: s.address(), ReadTimeout: time.Second})
 	defer client.Close()
 	for giveUp := time.Now().Add(startMax); time.Now().Before(giveUp); {
-		err := client.Ping().Err()
+		err := client.Ping(background).Err()
 		select {
 		case <-s.ended:
 			return false // Another server may have answered.

@@ -3,10 +3,11 @@ package fairlock_test
 import (
 	"context"
 	"net"
+	"os"
 	"sync/atomic"
 	"time"
 
-	"gopkg.in/redis.v5"
+	"github.com/redis/go-redis/v9"
 )
 
 // slowPath is a network on which requests and replies take different times.
@@ -18,7 +19,8 @@ type slowPath struct {
 
 type slowConnection struct {
 	net.Conn
-	path *slowPath
+	path     *slowPath
+	deadline atomic.Pointer[time.Time] // for reading
 }
 
 func newSlowPath(b *bench, delay time.Duration) *slowPath {
@@ -30,19 +32,37 @@ func newSlowPath(b *bench, delay time.Duration) *slowPath {
 func (s *slowPath) setDelay(delay time.Duration) { s.delay.Store(int64(delay)) }
 
 func (s *slowPath) client() *redis.Client {
-	return s.clientWith(redis.Options{Dialer: func() (net.Conn, error) {
+	return s.clientWith(redis.Options{Dialer: func(context.Context, string, string) (net.Conn, error) {
 		connection, err := net.Dial("tcp", s.server.address())
-		return slowConnection{connection, s}, err
+		return &slowConnection{Conn: connection, path: s}, err
 	}})
 }
 
-func (c slowConnection) Read(bytes []byte) (int, error) {
+func (c *slowConnection) SetDeadline(at time.Time) error {
+	c.deadline.Store(&at)
+	return c.Conn.SetDeadline(at)
+}
+
+func (c *slowConnection) SetReadDeadline(at time.Time) error {
+	c.deadline.Store(&at)
+	return c.Conn.SetReadDeadline(at)
+}
+
+// Read passes on late what has arrived, unless the deadline is earlier.
+func (c *slowConnection) Read(bytes []byte) (int, error) {
 	n, err := c.Conn.Read(bytes)
-	time.Sleep(time.Duration(c.path.delay.Load()))
+	delay := time.Duration(c.path.delay.Load())
+	if deadline := c.deadline.Load(); deadline != nil && !deadline.IsZero() {
+		if left := time.Until(*deadline); left < delay {
+			time.Sleep(left)
+			return 0, os.ErrDeadlineExceeded
+		}
+	}
+	time.Sleep(delay)
 	return n, err
 }
 
-func (c slowConnection) Write(bytes []byte) (int, error) {
+func (c *slowConnection) Write(bytes []byte) (int, error) {
 	time.Sleep(time.Duration(c.path.requestDelay.Load()))
 	return c.Conn.Write(bytes)
 }

@@ -5,15 +5,13 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"math/rand"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"fairlock"
-
-	"gopkg.in/redis.v5"
+	fairlock "github.com/fairlock/fairlock/clients/go"
+	"github.com/redis/go-redis/v9"
 )
 
 const waitMax = 40 * time.Second
@@ -21,12 +19,15 @@ const waitMax = 40 * time.Second
 var background = context.Background()
 
 func TestMain(m *testing.M) {
-	rand.Seed(time.Now().UnixNano())
 	// The tests cause the failures that the library warns of.
 	fairlock.SetLogger(log.New(io.Discard, "", 0))
-	redis.SetLogger(log.New(io.Discard, "", 0))
+	redis.SetLogger(silent{})
 	os.Exit(runChildOr(m.Run))
 }
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...interface{}) {}
 
 // bench is a server, and a view of its locks from outside.
 type bench struct {
@@ -60,6 +61,7 @@ func (b *bench) clientWith(options redis.Options) *redis.Client {
 	if options.ReadTimeout == 0 {
 		options.ReadTimeout = 30 * time.Second
 	}
+	options.Protocol = 2 // The replies that the tests read themselves are lists.
 	client := redis.NewClient(&options)
 	b.Cleanup(func() { client.Close() })
 	return client
@@ -75,11 +77,11 @@ func (b *bench) ask(words ...interface{}) interface{} {
 }
 
 func tell(client *redis.Client, words ...interface{}) (interface{}, error) {
-	command := redis.NewCmd(words...)
-	if err := client.Process(command); err != nil && err != redis.Nil {
-		return nil, err
+	reply, err := client.Do(background, words...).Result()
+	if err == redis.Nil {
+		err = nil
 	}
-	return command.Val(), nil
+	return reply, err
 }
 
 // waiters returns the owners in the queue, separated by commas.
@@ -118,11 +120,6 @@ func (b *bench) commands(name string) (calls int) {
 		fmt.Sscanf(after, "%d", &calls)
 	}
 	return calls
-}
-
-// connections returns how many connections have this name.
-func (b *bench) connections(name string) int {
-	return strings.Count(b.ask("CLIENT", "LIST").(string), " name="+name+" ")
 }
 
 func (b *bench) until(what string, condition func() bool) {

@@ -31,7 +31,7 @@ func decimal(token int64) string { return strconv.FormatInt(token, 10) }
 
 // aboutKeys begins a command for one key, or that for many.
 func (t *terms) aboutKeys(one, many string) words {
-	command := make(words, 0, 16+len(t.keys))
+	command := make(words, 0, 8+len(t.keys))
 	if len(t.keys) == 1 {
 		return append(command, one, t.keys[0])
 	}
@@ -71,10 +71,10 @@ func (t *terms) withOptions(command words) words {
 	if t.maxWaiters != nil {
 		command = append(command, "MAXWAITERS", strconv.Itoa(*t.maxWaiters))
 	}
-	if t.keep != nil {
+	if t.keep != nil && *t.keep > 0 {
 		command = append(command, "KEEP", milliseconds(*t.keep)+"ms")
 	}
-	if t.minHold != nil {
+	if t.minHold != nil && *t.minHold > 0 {
 		command = append(command, "MINHOLD", milliseconds(*t.minHold)+"ms")
 	}
 	if t.meta != nil {

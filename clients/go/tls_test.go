@@ -17,9 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlock"
-
-	"gopkg.in/redis.v5"
+	fairlock "github.com/fairlock/fairlock/clients/go"
+	"github.com/redis/go-redis/v9"
 )
 
 func writeFile(t *testing.T, name, text string) string {

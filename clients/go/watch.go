@@ -17,9 +17,10 @@ type watch struct {
 	mu         sync.Mutex // held during each turn
 	timer      *time.Timer
 	isReported bool
+	isDropped  bool
 }
 
-func (h *Hold) startWatch(wanted *settings) {
+func (h *holding) startWatch(wanted *settings) {
 	h.watch.mu.Lock()
 	defer h.watch.mu.Unlock()
 	h.watch.renews, h.watch.onLost = wanted.renews, wanted.onLost
@@ -28,16 +29,16 @@ func (h *Hold) startWatch(wanted *settings) {
 }
 
 // hurry makes the next turn begin at once.
-func (h *Hold) hurry() { h.watch.timer.Reset(0) }
+func (h *holding) hurry() { h.watch.timer.Reset(0) }
 
-func (h *Hold) nextTurn() duration {
+func (h *holding) nextTurn() duration {
 	if h.watch.renews {
 		return h.renewIn()
 	}
 	return h.left()
 }
 
-func (h *Hold) turn() {
+func (h *holding) turn() {
 	h.watch.mu.Lock()
 	defer h.watch.mu.Unlock()
 	isOver, isLost := h.ending()
@@ -52,13 +53,26 @@ func (h *Hold) turn() {
 	case !h.watch.isReported:
 		h.watch.isReported = true
 		if h.watch.onLost != nil {
-			go h.watch.onLost(h)
+			go h.watch.onLost(&Hold{h})
 		}
+	}
+	if isLost && h.watch.isDropped {
+		h.leave()
+	}
+}
+
+// stopRenewal lets the lease end the hold.
+func (h *holding) stopRenewal() {
+	h.watch.mu.Lock()
+	h.watch.renews, h.watch.isDropped = false, true
+	h.watch.mu.Unlock()
+	if isOver, _ := h.ending(); !isOver {
+		h.hurry()
 	}
 }
 
 // renewUntilAnswered asks again while the lease lasts: the server may be restarting.
-func (h *Hold) renewUntilAnswered() {
+func (h *holding) renewUntilAnswered() {
 	ctx, _ := h.context()
 	var attempts backoff
 	for ctx.Err() == nil {
@@ -73,8 +87,10 @@ func (h *Hold) renewUntilAnswered() {
 }
 
 // askRenewal renews once. A refusal is final, because a token never returns.
-func (h *Hold) askRenewal(ctx context.Context, lease duration) error {
-	got := h.ask(ctx, h.terms.renew(h.owner, h.token, lease), h.left())
+func (h *holding) askRenewal(ctx context.Context, lease duration) error {
+	ctx, cancel := context.WithTimeout(ctx, h.left())
+	defer cancel()
+	got := askUntilEnd(ctx, h.to, h.terms.renew(h.owner, h.token, lease))
 	switch {
 	case got.err != nil:
 		return got.err
@@ -87,7 +103,7 @@ func (h *Hold) askRenewal(ctx context.Context, lease duration) error {
 }
 
 // hear takes note of a message on the channel.
-func (h *Hold) hear(it message) {
+func (h *holding) hear(it message) {
 	if it.event == "lost" && it.token == h.token {
 		h.lose("the server reported: " + it.reason)
 	}

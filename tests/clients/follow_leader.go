@@ -4,18 +4,21 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"regexp"
 	"strings"
 	"time"
 
-	"gopkg.in/redis.v5"
+	"github.com/redis/go-redis/v9"
 )
 
 func main() {
 	client := redis.NewFailoverClient(&redis.FailoverOptions{
-		MasterName: "main", SentinelAddrs: strings.Split(os.Getenv("SENTINELS"), ",")})
+		MasterName: "main", SentinelAddrs: strings.Split(os.Getenv("SENTINELS"), ","),
+		SentinelPassword: os.Getenv("PASSWORD"), Password: os.Getenv("PASSWORD")})
+	background := context.Background()
 	go func() {
 		bufio.NewReader(os.Stdin).ReadString(0)
 		os.Exit(0)
@@ -23,9 +26,9 @@ func main() {
 	node := regexp.MustCompile(`fleet_node:(\S+)`)
 	last := ""
 	for {
-		lock := redis.NewCmd("LOCK", "order:42", "go-redis", "PX", 1000)
-		if client.Process(lock) == nil || lock.Err() == redis.Nil {
-			if found := node.FindStringSubmatch(client.Info("cluster").Val()); found != nil &&
+		err := client.Do(background, "LOCK", "order:42", "go-redis", "PX", 1000).Err()
+		if err == nil || err == redis.Nil {
+			if found := node.FindStringSubmatch(client.Info(background, "cluster").Val()); found != nil &&
 				found[1] != last {
 				last = found[1]
 				fmt.Println(last)

@@ -1,7 +1,4 @@
-"""The package's tests on a real fleet of several partitions, whose leaders they kill.
-
-GOPATH must contain the package as `fairlock`.
-"""
+"""The package's tests on a real fleet of several partitions, whose leaders they kill."""
 
 import os
 import pathlib
@@ -14,6 +11,7 @@ import unittest
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PACKAGE.parents[1] / "tests/integration"))
 
+import own_go  # noqa: E402
 import readme_example  # noqa: E402
 from own_cluster import PartitionedFleet  # noqa: E402
 
@@ -70,7 +68,7 @@ class Cluster(unittest.TestCase):
 
     def test_the_package_on_several_partitions(self):
         program = self.folder / "tests"
-        subprocess.run(["go", "test", "-c", "-o", program, "fairlock"], check=True, timeout=200)
+        own_go.run("test", "-c", "-o", program, ".").check_returncode()
         commands, end = os.pipe()
         environment = {
             **os.environ, "FAIRLOCK_TEST_COMMANDS": str(end),

@@ -1,7 +1,4 @@
-"""A fleet whose leader is killed while a program in Go holds a lock and waits for it.
-
-GOPATH must contain the package as `fairlock`.
-"""
+"""A fleet whose leader is killed while a program in Go holds a lock and waits for it."""
 
 import os
 import pathlib
@@ -14,6 +11,7 @@ import unittest
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PACKAGE.parents[1] / "tests/integration"))
 
+import own_go  # noqa: E402
 import readme_example  # noqa: E402
 from own_fleet import Fleet  # noqa: E402
 
@@ -39,7 +37,7 @@ class FailOver(unittest.TestCase):
 
     def test_a_fail_over_while_holding_and_waiting(self):
         program = self.folder / "worker"
-        readme_example.build("fairlock/tests/fleet_worker", program)
+        own_go.build("./tests/fleet_worker", program)
         environment = {**os.environ, "SENTINELS": ",".join(self.sentinels)}
         with subprocess.Popen([program], env=environment, text=True, stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as worker:

@@ -3,8 +3,13 @@
 import pathlib
 import re
 import subprocess
+import sys
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(PACKAGE.parents[1] / "tests/integration"))
+
+import own_go  # noqa: E402
+
 PROGRAM = """
 package main
 
@@ -12,9 +17,8 @@ import (
 	"context"
 	"fmt"
 
-	"fairlock"
-
-	"gopkg.in/redis.v5"
+	fairlock "github.com/fairlock/fairlock/clients/go"
+	"github.com/redis/go-redis/v9"
 )
 
 func deploy(context.Context) error { fmt.Println("deployed"); return nil }
@@ -26,10 +30,6 @@ func main() { fmt.Println(example(context.Background())) }
 """
 
 
-def build(source, program):
-    subprocess.run(["go", "build", "-o", program, source], check=True, timeout=100)
-
-
 def output(folder, shown, addresses):
     """The output with these addresses instead of those that the README shows."""
     blocks = re.findall(r"```go\n(.*?)```", (PACKAGE / "README.md").read_text(), re.DOTALL)
@@ -37,6 +37,6 @@ def output(folder, shown, addresses):
     source = folder / "main.go"
     own = ", ".join(f'"{address}"' for address in addresses)
     source.write_text(PROGRAM % example.replace(shown, own))
-    build(source, folder / "example")
+    own_go.build(source, folder / "example")
     return subprocess.run([folder / "example"], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, timeout=60, check=True).stdout

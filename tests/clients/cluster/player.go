@@ -3,12 +3,13 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
 
-	"gopkg.in/redis.v5"
+	"github.com/redis/go-redis/v9"
 )
 
 type request struct {
@@ -17,17 +18,17 @@ type request struct {
 	Transaction [][]interface{}
 }
 
+var background = context.Background()
+
 type commands interface {
-	Process(redis.Cmder) error
+	Do(context.Context, ...interface{}) *redis.Cmd
 }
 
 // send runs the commands, or collects them in a pipeline.
 func send(target commands, requests [][]interface{}) []*redis.Cmd {
 	var sent []*redis.Cmd
 	for _, words := range requests {
-		command := redis.NewCmd(words...)
-		target.Process(command)
-		sent = append(sent, command)
+		sent = append(sent, target.Do(background, words...))
 	}
 	return sent
 }
@@ -55,9 +56,8 @@ func answer(client *redis.ClusterClient, asked request) (interface{}, error) {
 	if asked.Transaction != nil {
 		pipeline, requests = client.TxPipeline(), asked.Transaction
 	}
-	defer pipeline.Close()
 	sent := send(pipeline, requests)
-	if _, err := pipeline.Exec(); err != nil && err != redis.Nil {
+	if _, err := pipeline.Exec(background); err != nil && err != redis.Nil {
 		return nil, err
 	}
 	return repliesOf(sent)
@@ -65,7 +65,7 @@ func answer(client *redis.ClusterClient, asked request) (interface{}, error) {
 
 func main() {
 	client := redis.NewClusterClient(
-		&redis.ClusterOptions{Addrs: strings.Split(os.Getenv("NODES"), ",")})
+		&redis.ClusterOptions{Addrs: strings.Split(os.Getenv("NODES"), ","), Protocol: 2})
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		var asked request

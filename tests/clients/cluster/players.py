@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import sys
 
+import own_go
 import stacks
 import worker_process
 
@@ -23,7 +24,7 @@ def go_stack():
         return dataclasses.replace(stack, program=[GO_PLAYER], build=())
     program = "{build}/go_player"
     return dataclasses.replace(stack, program=[program],
-                               build=["go", "build", "-o", program, str(FOLDER / "player.go")])
+                               build=stacks.go_build(str(FOLDER / "player.go"), program))
 
 
 ALL = {stack.name: stack for stack in (
@@ -38,8 +39,11 @@ ALL = {stack.name: stack for stack in (
                  [*PYTHON, str(FOLDER / "player_redis_cli.py")]),
 )}
 
-# Which requests besides calls each library has functions for. The ClusterClient of go-redis 5 has
-# transactions, but they do not work with Redis 7 either: it cannot read the reply to COMMAND.
+if own_go.why_not() and not GO_PLAYER:
+    del ALL["go-redis"]
+    print(f"skipped, go-redis: {own_go.why_not()}")
+
+# Which requests besides calls each library has functions for.
 JAVASCRIPT = {"pipeline", "transaction", "subscribe"}
 ABILITIES = {
     "redis-py": {"pipeline"},
@@ -47,7 +51,7 @@ ABILITIES = {
     "node-redis": JAVASCRIPT,
     "node-redis RESP3": JAVASCRIPT,
     "redis gem": {"pipeline", "transaction"},
-    "go-redis": {"pipeline"},
+    "go-redis": {"pipeline", "transaction"},
     "redis-cli": {"transaction", "subscribe"},
 }
 

@@ -7,6 +7,10 @@ import subprocess
 import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(FOLDER.parents[1] / "integration"))
+
+import own_go  # noqa: E402
+
 CLIENTS = FOLDER.parents[2] / "clients"
 NODE_FOLDER = FOLDER.parent / "node"
 # A folder in which other versions of the packages of JavaScript are installed.
@@ -16,7 +20,6 @@ BUILD_SECONDS_MAX = 300
 PROBE_SECONDS_MAX = 20
 NODE = os.environ.get("NODE", "node")
 RUBY = os.environ.get("RUBY", "/usr/bin/ruby")
-GO_ENVIRONMENT = {"GO111MODULE": "off", "GOFLAGS": "", "GOPATH": "/usr/share/gocode"}
 
 
 @dataclasses.dataclass
@@ -77,11 +80,17 @@ def own_node_stack(client, module):
 PYTHON_VERSION = [sys.executable, "-c", "import redis; print(redis.__version__)"]
 PYTHON_DRIVER = [sys.executable, "-B", f"{CLIENTS}/python/tests/conformance_driver.py"]
 RUBY_VERSION = [RUBY, "-e", "require 'redis'; puts Redis::VERSION"]
-GO_PACKAGES = "golang-go golang-gopkg-redis.v5-dev"
-GO_VERSION = ["dpkg-query", "-W", "-f=${Version}", "golang-gopkg-redis.v5-dev"]
-BUILD_GO_DRIVER = ('mkdir -p "$1"/go/src && ln -sfn "$2"/go "$1"/go/src/fairlock && '
-                   'GOPATH="$1/go:$GOPATH" go build -o "$1"/go_driver '
-                   'fairlock/tests/conformance_driver')
+GO_PACKAGES = "golang-go, and deploy/install-go-modules.sh"
+GO_VERSION = ["sh", "-c", f"cd {own_go.MODULE} && {own_go.GO} list -f '{{{{.Module.Version}}}}' "
+              f"{own_go.REDIS} | tr -d v"]
+
+
+def go_build(source, program):
+    """A program in Go, with the modules of clients/go."""
+    return ["sh", "-c", 'cd "$1" && "$2" build -o "$3" "$4"', "sh", str(own_go.MODULE), own_go.GO,
+            program, source]
+
+
 
 REDIS_CLIENTS = {stack.name: stack for stack in (
     Stack("redis-py", "python3-redis",
@@ -94,8 +103,9 @@ REDIS_CLIENTS = {stack.name: stack for stack in (
     node_stack("node-redis", "redis", "worker_node_redis.js", RESP="2"),
     node_stack("node-redis RESP3", "redis", "worker_node_redis.js", RESP="3"),
     Stack("redis gem", "ruby-redis", RUBY_VERSION, [RUBY, str(FOLDER / "worker.rb")]),
-    Stack("go-redis", GO_PACKAGES, GO_VERSION, ["{build}/go_worker"], environment=GO_ENVIRONMENT,
-          build=["go", "build", "-o", "{build}/go_worker", "worker.go"]),
+    Stack("go-redis", GO_PACKAGES, GO_VERSION, ["{build}/go_worker"],
+          environment=own_go.ENVIRONMENT,
+          build=go_build(str(FOLDER / "worker.go"), "{build}/go_worker")),
     Stack("Redis.pm", "libredis-perl", ["perl", "-MRedis", "-e", "print Redis->VERSION"],
           ["perl", str(FOLDER / "worker.pl")]),
     php_stack("predis", "php-cli php-predis",
@@ -114,8 +124,8 @@ OWN = {stack.name: stack for stack in (
     own_stack("redis gem", "ruby-redis", RUBY_VERSION,
               [RUBY, f"{CLIENTS}/ruby/tests/conformance_driver.rb"]),
     own_stack("go-redis", GO_PACKAGES, GO_VERSION, ["{build}/go_driver"],
-              environment=GO_ENVIRONMENT,
-              build=["sh", "-c", BUILD_GO_DRIVER, "sh", "{build}", str(CLIENTS)]),
+              environment=own_go.ENVIRONMENT,
+              build=go_build("./tests/conformance_driver", "{build}/go_driver")),
     Stack("fairlock, Boost.Asio", "libboost1.81-dev libssl-dev",
           ["dpkg-query", "-W", "-f=${Version}", "libboost1.81-dev"], ["{build}/cpp_worker"],
           modes=("nodes", "plain"),

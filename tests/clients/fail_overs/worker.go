@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,7 +12,7 @@ import (
 	"time"
 	"unsafe"
 
-	"gopkg.in/redis.v5"
+	"github.com/redis/go-redis/v9"
 )
 
 var owner = os.Getenv("OWNER")
@@ -36,8 +37,7 @@ func microseconds() int64 {
 func ask(client *redis.Client, words ...interface{}) interface{} {
 	for {
 		line := map[string]interface{}{"op": words[0], "key": words[1], "begun": microseconds()}
-		command := redis.NewCmd(words...)
-		client.Process(command)
+		command := client.Do(context.Background(), words...)
 		line["ended"] = microseconds()
 		isAnswered := command.Err() == nil || command.Err() == redis.Nil
 		if isAnswered {

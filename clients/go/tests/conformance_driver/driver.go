@@ -5,13 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"sync"
 
-	"fairlock"
-
-	"gopkg.in/redis.v5"
+	fairlock "github.com/fairlock/fairlock/clients/go"
 )
 
 type reply map[string]interface{}
@@ -30,18 +27,6 @@ type driver struct {
 func newDriver(client fairlock.Client) *driver {
 	return &driver{client: client, holds: map[string]*fairlock.Hold{},
 		cancels: map[int64]context.CancelFunc{}}
-}
-
-func withUser(options *redis.Options, user *url.Userinfo) *redis.Options {
-	if user == nil {
-		return options
-	}
-	password, _ := user.Password()
-	if user.Username() == "" {
-		options.Password = password
-		return options
-	}
-	return fairlock.AsUser(options, user.Username(), password)
 }
 
 func (d *driver) write(it reply) {

@@ -14,9 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlock"
-
-	"gopkg.in/redis.v5"
+	fairlock "github.com/fairlock/fairlock/clients/go"
+	"github.com/redis/go-redis/v9"
 )
 
 // Each waiting request has a connection of its own.
@@ -70,7 +69,11 @@ func newClient() (fairlock.Client, error) {
 			return nil, err
 		}
 	}
-	return redis.NewClient(withUser(options, location.User)), nil
+	if location.User != nil {
+		options.Username = location.User.Username()
+		options.Password, _ = location.User.Password()
+	}
+	return redis.NewClient(options), nil
 }
 
 func trusting(path string, location *url.URL) (*tls.Config, error) {

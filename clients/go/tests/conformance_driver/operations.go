@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"fairlock"
+	fairlock "github.com/fairlock/fairlock/clients/go"
 )
 
 var errUnsupported = errors.New("this language does not have it")

@@ -6,9 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"fairlock"
-
-	"gopkg.in/redis.v5"
+	fairlock "github.com/fairlock/fairlock/clients/go"
 )
 
 const rateSlices = 75
@@ -83,7 +81,7 @@ func (d *driver) rate(ctx context.Context, r request) (reply, error) {
 	best := map[string]float64{}
 	for slice := 0; slice < rateSlices; slice++ {
 		for name, once := range map[string]func() error{
-			"library": func() error { return d.lockOnce(ctx, "rate", nil, &t) }, "raw": d.lockRaw} {
+			"library": func() error { return d.lockOnce(ctx, "rate", nil, &t) }, "raw": func() error { return d.lockRaw(ctx) }} {
 			rate, err := perSecond(r.Seconds/(2*rateSlices), once)
 			if err != nil {
 				return nil, err
@@ -94,12 +92,12 @@ func (d *driver) rate(ctx context.Context, r request) (reply, error) {
 	return reply{"library": best["library"], "raw": best["raw"]}, nil
 }
 
-func (d *driver) lockRaw() error {
-	lock := redis.NewCmd("LOCK", "rate:raw", "raw", "PX", 30000)
-	if err := d.client.Process(lock); err != nil {
+func (d *driver) lockRaw(ctx context.Context) error {
+	token, err := d.client.Do(ctx, "LOCK", "rate:raw", "raw", "PX", 30000).Result()
+	if err != nil {
 		return err
 	}
-	return d.client.Process(redis.NewCmd("UNLOCK", "rate:raw", "raw", "TOKEN", lock.Val()))
+	return d.client.Do(ctx, "UNLOCK", "rate:raw", "raw", "TOKEN", token).Err()
 }
 
 func perSecond(seconds float64, once func() error) (float64, error) {
