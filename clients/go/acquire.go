@@ -21,8 +21,9 @@ const (
 
 // grant is a token, and a time from which at least one whole lease counts.
 type grant struct {
-	token  int64
-	sentAt duration
+	token      int64
+	sentAt     duration
+	answeredAt duration
 }
 
 // acquisition asks for a lock until it is granted or denied, or the wait is over.
@@ -182,10 +183,11 @@ func (a *acquisition) waited() duration {
 }
 
 func (a *acquisition) accept(ctx context.Context, token int64, sentAt duration) (grant, error) {
-	if now()-sentAt > a.lease/lateDivisor {
+	answeredAt := now()
+	if answeredAt-sentAt > a.lease/lateDivisor {
 		return a.confirm(ctx, token)
 	}
-	return grant{token, sentAt}, nil
+	return grant{token, sentAt, answeredAt}, nil
 }
 
 func (a *acquisition) confirm(ctx context.Context, token int64) (grant, error) {
@@ -196,7 +198,7 @@ func (a *acquisition) confirm(ctx context.Context, token int64) (grant, error) {
 	if got.reply != int64(1) {
 		return grant{}, errUnconfirmed
 	}
-	return grant{token, got.sentAt}, nil
+	return grant{token, got.sentAt, now()}, nil
 }
 
 // listen waits for the message that ends the wait. If the owner was named, a message may still be

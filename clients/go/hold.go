@@ -9,17 +9,22 @@ import (
 
 // Hold is a lock that is held. Its lease is renewed until it is released, or until neither the hold
 // nor one of its contexts is referred to any more: then a warning is written, and the lease ends the
-// hold.
+// hold. The first renewal takes place in any case.
 type Hold struct{ it *holding }
 
 func newHold(ctx context.Context, a *acquisition, got grant) *Hold {
 	hold := &Hold{newHolding(ctx, a, got)}
-	runtime.SetFinalizer(hold, func(dropped *Hold) {
+	hold.it.startWatch(hold, a.settings, got)
+	return hold
+}
+
+// mayBeDropped is not called for most holds: they are released before their first renewal.
+func (h *Hold) mayBeDropped() {
+	runtime.SetFinalizer(h, func(dropped *Hold) {
 		if !dropped.it.hasLeft() {
 			go dropped.it.drop()
 		}
 	})
-	return hold
 }
 
 // Keys returns the keys that are held.

@@ -37,7 +37,6 @@ func newHolding(ctx context.Context, a *acquisition, got grant) *holding {
 			h.hear(it) // It arrived during the acquisition.
 		}
 	}
-	h.startWatch(a.settings)
 	return h
 }
 

@@ -15,16 +15,21 @@ type watch struct {
 	onLost func(*Hold)
 
 	mu         sync.Mutex // held during each turn
+	hold       *Hold      // until the first turn
 	timer      *time.Timer
 	isReported bool
 	isDropped  bool
 }
 
-func (h *holding) startWatch(wanted *settings) {
+func (h *holding) startWatch(hold *Hold, wanted *settings, got grant) {
 	h.watch.mu.Lock()
 	defer h.watch.mu.Unlock()
-	h.watch.renews, h.watch.onLost = wanted.renews, wanted.onLost
-	h.watch.timer = time.AfterFunc(h.nextTurn(), h.turn)
+	h.watch.hold, h.watch.renews, h.watch.onLost = hold, wanted.renews, wanted.onLost
+	first := wanted.lease - (got.answeredAt - got.sentAt)
+	if wanted.renews {
+		first -= wanted.lease / 3
+	}
+	h.watch.timer = time.AfterFunc(first, h.turn)
 	h.holdState.onLoss(h.hurry)
 }
 
@@ -42,6 +47,10 @@ func (h *holding) turn() {
 	h.watch.mu.Lock()
 	defer h.watch.mu.Unlock()
 	isOver, isLost := h.ending()
+	if h.watch.hold != nil && !isOver {
+		h.watch.hold.mayBeDropped()
+	}
+	h.watch.hold = nil
 	if !isOver && !isLost && h.watch.renews && h.renewIn() <= 0 {
 		h.renewUntilAnswered()
 		isOver, isLost = h.ending()
