@@ -53,17 +53,12 @@ func newClient() (fairlock.Client, error) {
 			SentinelAddrs: strings.Split(sentinels, ","), ReadTimeout: duration(seconds),
 			PoolSize: connectionsMax, PoolTimeout: time.Minute}), nil
 	}
-	if nodes := os.Getenv("FAIRLOCK_CLUSTER"); nodes != "" {
-		return redis.NewClusterClient(&redis.ClusterOptions{Addrs: strings.Split(nodes, ","),
-			ReadTimeout: duration(seconds), PoolSize: connectionsMax,
-			PoolTimeout: time.Minute}), nil
-	}
 	location, err := url.Parse(os.Getenv("FAIRLOCK_URL"))
 	if err != nil {
 		return nil, err
 	}
-	options := &redis.Options{Addr: location.Host, ReadTimeout: duration(seconds),
-		PoolSize: connectionsMax, PoolTimeout: time.Minute}
+	options := &redis.UniversalOptions{Addrs: []string{location.Host},
+		ReadTimeout: duration(seconds), PoolSize: connectionsMax, PoolTimeout: time.Minute}
 	if location.Scheme == "rediss" {
 		if options.TLSConfig, err = trusting(os.Getenv("FAIRLOCK_CA"), location); err != nil {
 			return nil, err
@@ -73,7 +68,11 @@ func newClient() (fairlock.Client, error) {
 		options.Username = location.User.Username()
 		options.Password, _ = location.User.Password()
 	}
-	return redis.NewClient(options), nil
+	if nodes := os.Getenv("FAIRLOCK_CLUSTER"); nodes != "" {
+		options.Addrs = strings.Split(nodes, ",")
+		return redis.NewClusterClient(options.Cluster()), nil
+	}
+	return redis.NewClient(options.Simple()), nil
 }
 
 func trusting(path string, location *url.URL) (*tls.Config, error) {
