@@ -160,6 +160,8 @@ PLANTED = {
     "locked-package": [
         ("tests/a/package-lock.json", '"node": ">=18"\n"node": ">=20"\n', 2),
         ("tests/a/package-lock.json", '"node": "^20.1.0 || >= 22.0.0"\n', 1),
+        ("tests/a/package-lock.json",
+         '"node_modules/a-newest": {\n"node": ">=20"\n"node_modules/b": {\n"node": ">=20"\n', 4),
     ],
     "interpreter": [
         ("tests/a.py", "#!/usr/bin/env python3\n", 1),
@@ -255,6 +257,8 @@ CLEAN = {
     "locked-package": [
         ("tests/a/package-lock.json",
          '"node": ">=18"\n"node": "^14.13.1 || >=20.0.0"\n"node": ">= 18.19.0"\n"node": "*"\n'),
+        ("tests/a/package-lock.json",
+         '"node_modules/a-newest/node_modules/b": {\n"node": ">=20"\n'),
         ("tests/a/package.json", '"node": ">=20"\n'),
     ],
     "interpreter": [("tests/a.py", "#!/usr/bin/python3\n"), ("a.sh", "#!/usr/bin/env bash\n")],

@@ -31,6 +31,7 @@ export interface Grant {
 /** Asks for a lock until it is granted or denied, or the wait is over. */
 export class Acquisition {
   readonly mailbox = new Mailbox();
+  readonly #begunAt = now();
   readonly #giveUpAt: number;
   #isAsked = false;
   readonly #unanswered = new Set<Promise<unknown>>();
@@ -44,7 +45,7 @@ export class Acquisition {
     /** A message may still be about an earlier wait of an owner that the program named. */
     private readonly isNamed: boolean,
   ) {
-    this.#giveUpAt = now() + wait;
+    this.#giveUpAt = this.#begunAt + wait;
   }
 
   /** Asks again while the server cannot be reached. The same owner keeps its place. */
@@ -121,14 +122,16 @@ export class Acquisition {
     const { channel, connection } = this.port;
     // With NOTIFY, the server would let a request without WAIT wait. A closed client says so.
     if (this.wait <= 0 || connection.isClosed) {
-      return this.#decide(await this.#send(this.terms.lock(this.owner, 0)));
+      const answer = await this.#send(this.terms.lock(this.owner, 0, undefined, false));
+      // A token is parsed in less time than a map; only a denial needs the map.
+      if (answer.reply === null) return this.#askWhy();
+      return this.#confirm(Number(answer.reply), answer.sentAt);
     }
     if (!channel.isOpen) await within(channel.open(), this.#patience(), this.signal);
     // A message about an earlier request must not be taken for the answer to this one.
     this.mailbox.takeAll();
     const wait = Math.max(this.#left(), WAIT_MS_MIN);
-    // A token is parsed in less time than a map, and nil means a place in the queue, unless
-    // maxWaiters denies it.
+    // nil means a place in the queue, unless maxWaiters denies it.
     const explains = this.terms.hasMaxWaiters;
     const answer = await this.#send(this.terms.lock(this.owner, wait, channel.name, explains));
     if (!explains) {
@@ -141,7 +144,9 @@ export class Acquisition {
 
   async #decide({ reply, sentAt }: Answer, status?: string): Promise<Grant> {
     const explanation = new Explanation(reply, this.terms.prefix, status);
-    if (explanation.token === null) throw new Denied(explanation);
+    if (explanation.token === null) {
+      throw new Denied(explanation, this.terms.names, this.wait > 0 ? now() - this.#begunAt : 0);
+    }
     return this.#confirm(explanation.token, sentAt);
   }
 
@@ -162,7 +167,7 @@ export class Acquisition {
       if (event === "granted" && token !== null) {
         return this.#confirm(token, sentAt, this.isNamed);
       }
-      if (event === "timeout" && this.#left() <= EARLY_MS) return this.#askWhy();
+      if (event === "timeout" && this.#left() <= EARLY_MS) return this.#askWhy("timeout");
       if (event === "cancelled" && this.isNamed && (await this.#stillWaits())) continue;
       if (event === "cancelled" && reason === "deadlock") {
         throw new Deadlock("the wait would never end");
@@ -177,9 +182,9 @@ export class Acquisition {
     return (await this.#send(this.terms.position(this.owner))).reply !== null;
   }
 
-  /** Asks once more, without waiting: the message about a time-out names no holders. */
-  async #askWhy(): Promise<Grant> {
-    return this.#decide(await this.#send(this.terms.lock(this.owner, 0)), "timeout");
+  /** Asks once more, without waiting: neither nil nor a time-out names the holders. */
+  async #askWhy(status?: string): Promise<Grant> {
+    return this.#decide(await this.#send(this.terms.lock(this.owner, 0)), status);
   }
 
   /**

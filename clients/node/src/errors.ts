@@ -1,6 +1,6 @@
 // The errors of this library. Errors of the connection are those of the Redis client.
 
-import type { Explanation } from "./replies";
+import { type Explanation, seconds } from "./replies";
 
 /** The base class of the errors of this library. */
 export class FairlockError extends Error {
@@ -14,8 +14,13 @@ export class Denied extends FairlockError {
   constructor(
     /** Who holds the lock, and how long the wait may take. */
     readonly explanation: Explanation,
+    /** The keys that were asked for, as one text. */
+    keys: string,
+    /** How long the lock was waited for, in milliseconds. */
+    readonly waited: number,
   ) {
-    super(String(explanation));
+    const time = waited > 0 ? ` in ${seconds(waited)}` : "";
+    super(`${keys} not granted${time}: ${String(explanation)}`);
   }
 }
 

@@ -8,7 +8,7 @@ import type { LockOptions } from "./options";
 import type { Port } from "./port";
 import { Renewal, renewOnce, UNKNOWN } from "./renewal";
 import { newerToken } from "./replies";
-import type { Command, Name } from "./terms";
+import { checkTime, type Command, LEASE_MS_MIN, type Name } from "./terms";
 import { sleep } from "./waiting";
 
 // A release, or a transfer, is repeated for this time.
@@ -69,6 +69,7 @@ export class Hold implements AsyncDisposable {
    * lease end earlier than before.
    */
   async renew(lease?: number): Promise<void> {
+    if (lease !== undefined) checkTime("lease", lease, LEASE_MS_MIN);
     this.#state.check();
     try {
       await renewOnce(this.#port, this.#state, lease);
@@ -92,6 +93,7 @@ export class Hold implements AsyncDisposable {
    * refuses the transfer.
    */
   async transfer(newOwner: Name, lease?: number): Promise<number> {
+    if (lease !== undefined) checkTime("lease", lease, LEASE_MS_MIN);
     const state = this.#state;
     state.check();
     const { terms, owner, token } = state;

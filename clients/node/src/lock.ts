@@ -8,7 +8,7 @@ import { Hold } from "./hold";
 import { HoldState } from "./hold_state";
 import type { LockOptions } from "./options";
 import { Ports } from "./port";
-import { makeOwner, type Name, Terms } from "./terms";
+import { checkWait, makeOwner, type Name, Terms } from "./terms";
 
 /** What is done while a lock is held. The signal aborts when the lock is lost. */
 export type Work<T> = (hold: Hold, signal: AbortSignal) => T | PromiseLike<T>;
@@ -69,7 +69,8 @@ async function during<T>(hold: Hold, work: Work<T>): Promise<T> {
 }
 
 async function take(ports: Ports, keys: Keys, options: LockOptions): Promise<Hold> {
-  const { owner = makeOwner(), wait = Infinity, signal } = options;
+  const { owner = makeOwner(), signal } = options;
+  const wait = checkWait(options.wait ?? Infinity);
   signal?.throwIfAborted();
   const terms = new Terms(isName(keys) ? [keys] : keys, options, ports.prefix);
   const port = ports.at(terms.firstKey);

@@ -84,15 +84,23 @@ export class Explanation {
 
   /** One line for people. */
   toString(): string {
-    const parts = [this.key === null ? this.status : `${this.key}: ${this.status}`];
-    if (this.reason !== null) parts.push(this.reason);
-    if (this.holders.length > 0) {
-      parts.push(`held by ${this.holders.map((holder) => holder.owner).join(", ")}`);
+    const parts: string[] = [];
+    if (this.key !== null) parts.push(`${this.key} is taken`);
+    if (this.reason !== null && (this.holders.length === 0 || this.reason !== "held")) {
+      parts.push(this.reason);
     }
-    if (this.position !== null) parts.push(`position ${this.position}`);
-    if (this.eta !== null) parts.push(`about ${(this.eta / 1000).toFixed(1)} s`);
-    return parts.join(", ");
+    const holders = this.holders.map(({ owner, heldFor }) => `${owner} for ${seconds(heldFor)}`);
+    if (holders.length > 0) parts.push(`held by ${holders.join(", ")}`);
+    if (this.position !== null) parts.push(`position ${this.position} is kept`);
+    if (this.waiters > 0) parts.push(`${this.waiters} waiting`);
+    if (this.eta !== null) parts.push(`free in about ${seconds(this.eta)}`);
+    return parts.length === 0 ? this.status : parts.join("; ");
   }
+}
+
+/** A time in milliseconds, for people. */
+export function seconds(time: number): string {
+  return time < 1000 ? `${Math.round(time)} ms` : `${Number((time / 1000).toFixed(1))} s`;
 }
 
 /** The token of this owner's hold in the reply to LOCKINFO, if it is greater than this one. */

@@ -49,6 +49,33 @@ function withPrefix(prefix: Name, key: Name): string | Buffer {
     : Buffer.concat([bytesOf(prefix), bytesOf(key)]);
 }
 
+// The server takes no longer times.
+const TIME_MS_MAX = 365 * 24 * 3600 * 1000;
+
+/** Refuses what is no time in milliseconds, or what the server would refuse. */
+export function checkTime(name: string, time: number, min = 0): number {
+  if (typeof (time as unknown) !== "number" || !(time >= min && time <= TIME_MS_MAX)) {
+    throw new RangeError(
+      `${name} must be a number of milliseconds from ${min} to 365 days, got ${String(time)}`,
+    );
+  }
+  return time;
+}
+
+/** The lease must not end at once. */
+export const LEASE_MS_MIN = 1;
+
+function checkCount(name: string, count: number | undefined, min: number): void {
+  if (count !== undefined && !(Number.isSafeInteger(count) && count >= min)) {
+    throw new RangeError(`${name} must be an integer of at least ${min}, got ${count}`);
+  }
+}
+
+/** A wait may have no end, but no wait is longer than what the server takes. */
+export function checkWait(wait: number): number {
+  return wait === Infinity ? wait : checkTime("wait", wait);
+}
+
 function milliseconds(time: number): string {
   return String(Math.max(1, Math.ceil(time)));
 }
@@ -66,12 +93,11 @@ export class Terms {
     readonly prefix: Name,
   ) {
     this.keysOnServer = keys.map((key) => withPrefix(prefix, key));
-    this.lease = options.lease ?? LEASE_MS;
+    this.lease = checkTime("lease", options.lease ?? LEASE_MS, LEASE_MS_MIN);
     this.hasMaxWaiters = options.maxWaiters !== undefined;
     if (keys.length === 0) throw new RangeError("a lock needs at least one key");
-    if (!(this.lease > 0)) {
-      throw new RangeError(`lease must be greater than 0 ms, got ${this.lease}`);
-    }
+    checkCount("limit", options.limit, 1);
+    checkCount("maxWaiters", options.maxWaiters, 0);
     if (options.shared === true && options.limit !== undefined) {
       throw new RangeError("a lock is either shared or has a limit, got both");
     }
@@ -143,12 +169,14 @@ function optionWords(options: LockOptions): (string | Buffer)[] {
   const add = (name: string, value: string | Buffer | undefined): void => {
     if (value !== undefined) words.push(name, value);
   };
-  const duration = (time?: number): string | undefined =>
-    time === undefined ? undefined : `${milliseconds(time)}ms`;
+  const duration = (name: "keep" | "minHold"): string | undefined => {
+    const time = checkTime(name, options[name] ?? 0);
+    return time === 0 ? undefined : `${milliseconds(time)}ms`;
+  };
   add("LIMIT", options.limit?.toString());
   add("MAXWAITERS", options.maxWaiters?.toString());
-  add("KEEP", duration(options.keep));
-  add("MINHOLD", duration(options.minHold));
+  add("KEEP", duration("keep"));
+  add("MINHOLD", duration("minHold"));
   add("META", options.meta === undefined ? undefined : word(options.meta));
   add("LABEL", options.label);
   return words;

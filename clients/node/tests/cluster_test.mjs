@@ -9,11 +9,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 import calculateSlot from "cluster-key-slot";
-import { Cluster, Redis } from "ioredis";
-import { createCluster } from "redis";
 
 import { createLock, FairlockError } from "../build/index.mjs";
 import { slotOf } from "../build/slots.js";
+import { Cluster, Redis, createCluster } from "./redis_clients.mjs";
 import { examples, runExample } from "./readme_examples.mjs";
 import { until } from "./support.mjs";
 

@@ -6,10 +6,10 @@ import fs from "node:fs";
 import readline from "node:readline";
 
 import calculateSlot from "cluster-key-slot";
-import { Cluster, Command, Redis } from "ioredis";
-import { createClient, createCluster, createSentinel } from "redis";
 
 import { createLock, FairlockError, now } from "../build/index.mjs";
+import { Cluster, Command, Redis, createClient, createCluster, createSentinel }
+  from "./redis_clients.mjs";
 
 // node-redis writes to it when no Sentinel can be reached.
 console.log = console.error;

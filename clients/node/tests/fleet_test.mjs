@@ -7,10 +7,8 @@ import readline from "node:readline";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { Redis } from "ioredis";
-import { createSentinel } from "redis";
-
 import { createLock } from "../build/index.mjs";
+import { Redis, createSentinel } from "./redis_clients.mjs";
 import { examples, runExample } from "./readme_examples.mjs";
 import { until } from "./support.mjs";
 

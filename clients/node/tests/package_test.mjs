@@ -28,7 +28,7 @@ async function run(program, words, cwd = project) {
 before(async () => {
   server = await new Fairlockd().open();
   const copy = path.join(folder, "copy");
-  for (const name of ["package.json", "README.md", "src"]) {
+  for (const name of ["LICENSE", "package.json", "README.md", "src"]) {
     fs.cpSync(path.join(ROOT, name), path.join(copy, name), { recursive: true });
   }
   fs.symlinkSync(path.join(ROOT, "node_modules"), path.join(copy, "node_modules"));
@@ -53,7 +53,10 @@ function write(name, text) {
 
 test("it contains the program, its declarations and the README", () => {
   const installed = path.join(modules, "fairlock");
-  assert.deepEqual(fs.readdirSync(installed).sort(), ["README.md", "build", "package.json"]);
+  assert.deepEqual(fs.readdirSync(installed).sort(),
+    ["LICENSE", "README.md", "build", "package.json"]);
+  assert.equal(fs.readFileSync(path.join(installed, "LICENSE"), "utf8"),
+    fs.readFileSync(path.join(ROOT, "../../LICENSE"), "utf8"));
   const sources = fs.readdirSync(path.join(ROOT, "src")).filter((name) => /ts$/.test(name));
   const expected = sources.flatMap((name) => {
     const [base, suffix] = [path.parse(name).name, name.endsWith(".mts") ? "m" : ""];
@@ -61,6 +64,41 @@ test("it contains the program, its declarations and the README", () => {
   });
   assert.deepEqual(fs.readdirSync(path.join(installed, "build")).sort(), expected.sort());
   assert.ok(!fs.existsSync(path.join(project, "node_modules", "typescript")));
+});
+
+/** All texts in a part of package.json, with the conditions that lead to each. */
+function* targets(part, conditions = []) {
+  if (typeof part === "string") yield [conditions, part];
+  else {
+    for (const [name, inner] of Object.entries(part)) yield* targets(inner, [...conditions, name]);
+  }
+}
+
+test("package.json names files that are there, of the right kind", () => {
+  const installed = path.join(modules, "fairlock");
+  const it = JSON.parse(fs.readFileSync(path.join(installed, "package.json"), "utf8"));
+  for (const field of ["name", "version", "description", "license", "author", "keywords",
+    "engines"]) {
+    assert.ok(it[field], field);
+  }
+  assert.equal(it.type, undefined); // so .js is CommonJS, and .mjs is an ES module
+  assert.ok(!("dependencies" in it));
+  for (const [conditions, file] of [...targets(it.exports), [["require"], it.main],
+    [["require", "types"], it.types]]) {
+    assert.ok(fs.existsSync(path.join(installed, file)), file);
+    const kind = conditions.includes("import") ? "m" : "";
+    const ending = conditions.includes("types") ? `.d.${kind}ts` : `.${kind}js`;
+    assert.ok(file.startsWith("./build/") && file.endsWith(ending), `${conditions}: ${file}`);
+  }
+  for (const conditions of ["import", "require"]) { // the first that matches is taken
+    assert.equal(Object.keys(it.exports["."][conditions])[0], "types");
+  }
+  for (const name of ["ioredis", "redis"]) {
+    assert.equal(it.peerDependencies[name], ">=5");
+    assert.equal(it.peerDependenciesMeta[name].optional, true);
+    assert.match(it.devDependencies[name], /^5\.\d+\.\d+$/);
+    assert.match(it.devDependencies[`${name}-newest`], /^npm:.*@\d+\.\d+\.\d+$/);
+  }
 });
 
 test("an ES module uses it with ioredis", async () => {

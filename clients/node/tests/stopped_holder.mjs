@@ -2,9 +2,8 @@
 
 import { once } from "node:events";
 
-import { Redis } from "ioredis";
-
 import { createLock } from "../build/index.mjs";
+import { Redis } from "./redis_clients.mjs";
 
 const client = new Redis({ port: Number(process.argv[2]) });
 const hold = await createLock(client)("k", { lease: 500 });

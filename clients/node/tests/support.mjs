@@ -4,9 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Redis } from "ioredis";
-import { createClient } from "redis";
-
+import { Redis, createClient } from "./redis_clients.mjs";
 import { Fairlockd } from "./server.mjs";
 
 const WAIT_MS_MAX = 20_000;

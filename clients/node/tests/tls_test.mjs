@@ -4,10 +4,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import test from "node:test";
 
-import { Redis } from "ioredis";
-import { createClient } from "redis";
-
 import { createLock } from "../build/index.mjs";
+import { Redis, createClient } from "./redis_clients.mjs";
 import { examples, runExample } from "./readme_examples.mjs";
 
 const { FAIRLOCK_TLS_PORT: port, FAIRLOCK_TLS_CA: ca, FAIRLOCK_TLS_CERT: cert,
