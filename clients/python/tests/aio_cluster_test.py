@@ -34,7 +34,8 @@ class Tasks(AsyncClusterCase):
                     self.assertEqual(await self.outside(self.ask, "CHECK", key, hold.token), 1)
                     self.assertIsNone(await fairlock.aio.lock(client, key).try_acquire())
                     with self.assertRaisesRegex(fairlock.Denied, "held by"):
-                        await fairlock.aio.lock(client, key, wait=0.1).acquire()
+                        await fairlock.aio.lock(client, key, wait=0.1,
+                                                owner="other").acquire()
                     await hold.renew(lease=60)
                     await hold.transfer("another")
                 async with fairlock.aio.lock(client, key, owner="another"):
@@ -74,11 +75,12 @@ class Tasks(AsyncClusterCase):
     async def test_redirections_are_followed_at_once(self):
         async with self.aio_client() as client:
             for key in self.keys():
-                client.nodes_manager.slots_cache[client.keyslot(key)].reverse()
+                await self.mislead_tasks(client, key)
                 async with fairlock.aio.lock(client, key, wait=0):
                     pass
                 leader = await self.outside(self.leader, key)
-                self.assertEqual(client.get_node_from_key(key).port, leader.port)
+                address = fairlock.aio._routes.ClusterRoute(client, key).address
+                self.assertEqual(address, ("127.0.0.1", leader.port))
 
     async def test_a_channel_over_all_partitions(self):
         async with self.aio_client() as client, self.aio_client() as other:
@@ -111,7 +113,7 @@ class Tasks(AsyncClusterCase):
     async def test_a_subscription_at_a_standby_is_renewed(self):
         async with self.aio_client() as client, self.aio_client() as other:
             for key in self.keys():
-                client.nodes_manager.slots_cache[client.keyslot(key)].reverse()
+                await self.mislead_tasks(client, key)
                 async with fairlock.aio.Channel(client) as channel:
                     async with fairlock.aio.lock(other, key):
                         task = asyncio.ensure_future(fairlock.aio.lock(

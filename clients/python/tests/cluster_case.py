@@ -1,5 +1,6 @@
 """What the tests with a fleet of several partitions share."""
 
+import asyncio
 import contextlib
 import logging
 import unittest
@@ -9,6 +10,9 @@ import redis.asyncio.cluster
 import redis.cluster
 import support
 from own_cluster import PartitionedFleet
+
+import fairlock.aio
+from fairlock import _routes
 
 WHOLE_SECONDS_MAX = 30
 
@@ -96,6 +100,24 @@ class ClusterCase(unittest.TestCase):
         """The names that the leader of the key knows."""
         with self.leader(key).connect() as connection:
             return {name.decode() for name in connection.ask("PUBSUB", "CHANNELS")}
+
+    def wrong_leader(self, key):
+        """What a node would reply that takes a node of another partition for the leader."""
+        slot = redis.cluster.key_slot(key.encode())
+        other = next(node for node in self.fleet.nodes if node.port != self.leader(key).port)
+        return redis.exceptions.MovedError(f"{slot} 127.0.0.1:{other.port}")
+
+    def mislead(self, client, key):
+        """The library takes another node for the leader of the key."""
+        route = _routes.ClusterRoute(client, key)
+        route.find()
+        route.heed(self.wrong_leader(key))
+
+    async def mislead_tasks(self, client, key):
+        """The same for asyncio."""
+        route = fairlock.aio._routes.ClusterRoute(client, key)
+        await route.find()
+        route.heed(await asyncio.to_thread(self.wrong_leader, key))
 
     def kill_leader(self, key):
         """Returns when another node leads."""

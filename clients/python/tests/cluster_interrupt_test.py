@@ -18,12 +18,9 @@ class InterruptOfARedirectedRequest(ClusterCase):
 
     def test_of_a_lock_that_is_free(self):
         client = self.client()
-        leader = self.leader("k")
 
         def prepare():
-            """The table names the standby first."""
-            nodes = client.nodes_manager.slots_cache[client.keyslot("k")]
-            nodes.sort(key=lambda node: node.port == leader.port)
+            self.mislead(client, "k")
 
         def call():
             with fairlock.lock(client, "k", lease=60, owner="me", renew=False):

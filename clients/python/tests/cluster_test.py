@@ -1,9 +1,12 @@
 """Locks of threads in a fleet of several partitions."""
 
+import gc
 import pathlib
 import tempfile
 import time
 import unittest
+import weakref
+from unittest import mock
 
 import readme_test
 import redis
@@ -11,8 +14,10 @@ import redis.cluster
 import support
 from cluster_case import ClusterCase
 from own_server import hash_of
+from redis.exceptions import MovedError
 
 import fairlock
+from fairlock import _routes, _table
 
 # Of an application: those of every client library, and those that RedisCluster needs.
 PERMISSIONS = ("~* owner:* resetchannels &fairlock:* +@lock +@connection +subscribe +unsubscribe "
@@ -28,7 +33,7 @@ class Threads(ClusterCase):
                 self.assertEqual(self.ask("CHECK", key, hold.token), 1)
                 self.assertIsNone(fairlock.lock(client, key).try_acquire())
                 with self.assertRaisesRegex(fairlock.Denied, "held by"):
-                    fairlock.lock(client, key, wait=0.1).acquire()
+                    fairlock.lock(client, key, wait=0.1, owner="other").acquire()
                 hold.renew(lease=60)
                 hold.transfer("another")
             with fairlock.lock(client, key, owner="another"):
@@ -87,27 +92,44 @@ class Threads(ClusterCase):
     def test_redirections_are_followed_at_once(self):
         client = self.client()
         for key in self.keys():
-            client.nodes_manager.slots_cache[client.keyslot(key)].reverse()
+            self.mislead(client, key)
             with fairlock.lock(client, key, wait=0):
                 pass
-            self.assertEqual(client.get_node_from_key(key).port, self.leader(key).port)
+            address = _routes.ClusterRoute(client, key).address
+            self.assertEqual(address, ("127.0.0.1", self.leader(key).port))
 
     def test_nodes_that_redirect_to_each_other(self):
         """A request that is sent to and fro must end."""
-        client = self.client()
+        client, count = self.client(), []
         (key, *_) = self.keys()
-        update, count = client.nodes_manager.update_moved_exception, []
+        self.mislead(client, key)
+        wrong, heed = self.wrong_leader(key), _table.Table.heed
 
-        def to_the_wrong_node(error):
+        def to_the_wrong_node(table, error, asked):
             count.append(error)
-            other = next(port for port in self.ports if port != error.port)
-            update(redis.exceptions.MovedError(f"{error.slot_id} 127.0.0.1:{other}"))
+            return heed(table, wrong if isinstance(error, MovedError) else error, asked)
 
-        client.nodes_manager.slots_cache[client.keyslot(key)].reverse()
-        client.nodes_manager.update_moved_exception = to_the_wrong_node
-        with self.assertRaises(redis.exceptions.MovedError):
-            fairlock.lock(client, key, wait=0).acquire()
-        self.assertLess(len(count), 10)
+        with mock.patch.object(_table.Table, "heed", to_the_wrong_node):
+            with self.assertRaises(MovedError):
+                fairlock.lock(client, key, wait=0).acquire()
+        self.assertLess(len(count), 20)
+
+    def test_the_client_is_free_once_its_locks_are_gone(self):
+        def outlives(use):
+            client = self.client()
+            use(client)
+            gone = weakref.ref(client)
+            self.doCleanups()
+            del client
+            gc.collect()
+            return gone() is not None
+
+        def lock(client):
+            for key in self.keys():
+                fairlock.lock(client, key).acquire().release()
+
+        # Some versions of redis-py keep it themselves.
+        self.assertEqual(outlives(lock), outlives(lambda client: None))
 
     def test_a_channel_over_all_partitions(self):
         client, other = self.client(), self.client()
@@ -170,7 +192,7 @@ class Threads(ClusterCase):
         """The table names the wrong node for the slot, at which nothing is published."""
         client, other = self.client(), self.client()
         for key in self.keys():
-            client.nodes_manager.slots_cache[client.keyslot(key)].reverse()
+            self.mislead(client, key)
             with fairlock.Channel(client) as channel:
                 with fairlock.lock(other, key):
                     result = self.in_thread(fairlock.lock(client, key, wait=30,

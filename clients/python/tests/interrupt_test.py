@@ -11,7 +11,7 @@ import support
 
 import fairlock
 
-GATE = re.compile(r"with self\.(_channel\.gate|_guard|_table\.lock)\b")
+GATE = re.compile(r"with self\.(_channel\.gate|_guard|_reading)\b")
 
 
 class InterruptAtEveryLine(support.Case):

@@ -38,8 +38,8 @@ class Readme(support.Case):
     def test_every_example_on_one_server(self):
         counts = []
         for text in blocks():
-            if "Sentinel" in text or "ssl" in text or "Cluster" in text:
-                continue  # fleet_test.py, tls_test.py, cluster_test.py
+            if any(word in text for word in ("Sentinel", "ssl", "Cluster", "signal")):
+                continue  # fleet_test.py, tls_test.py, cluster_test.py, rules_test.py
             with self.subTest(text):
                 counts.append(len(run_block(text, {"port=3247": f"port={self.server.port}"})))
         # The denied deployment does nothing, and the transfer needs no work.

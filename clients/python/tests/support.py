@@ -3,6 +3,7 @@
 import logging
 import os
 import pathlib
+import socket
 import sys
 import threading
 import time
@@ -30,6 +31,11 @@ def wait_until(condition, seconds=WAIT_SECONDS_MAX):
         time.sleep(0.005)
 
 
+def fields(reply):
+    """A map, which is a flat list in RESP 2, and a dict in RESP 3."""
+    return reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2]))
+
+
 class Case(unittest.TestCase):
     """Each test has its own server."""
 
@@ -50,8 +56,7 @@ class Case(unittest.TestCase):
 
     def waiters(self, key):
         """The owners in the queue."""
-        fields = [dict(zip(place[::2], place[1::2])) for place in self.ask("QUEUE", key)]
-        return [place[b"owner"].decode() for place in fields]
+        return [fields(place)[b"owner"].decode() for place in self.ask("QUEUE", key)]
 
     def assert_nothing_left(self, *keys):
         for key in keys:
@@ -84,6 +89,11 @@ class Case(unittest.TestCase):
 
         self.addCleanup(thread.join, WAIT_SECONDS_MAX)
         return result
+
+
+def socket_that_never_answers():
+    """Accepts connections in the kernel, and nothing more."""
+    return socket.create_server(("127.0.0.1", 0), backlog=8)
 
 
 def environment():

@@ -12,14 +12,14 @@ from ._failures import has_no_subscriber, is_temporary, pauses, translated
 from ._replies import Explanation, Message
 from ._steps import (Answer, Ask, Flow, Listen, Outstanding, Pause, Subscribe,
                      Subscription)
-from ._terms import Name, Terms, now
+from ._terms import Name, Terms, names_of, now
 from .errors import Deadlock, Denied, WaitEnded
 
 _log = logging.getLogger("fairlock")
 
 # The server ends a wait itself. The client waits this much longer before it suspects that the
 # reply was lost.
-_GRACE_SECONDS = 5.0
+_GRACE_SECONDS = 2.0
 _WAIT_SECONDS_MIN = 0.001
 # The server counts milliseconds, so its message may arrive earlier than the wait is over here.
 _EARLY_SECONDS = 0.005
@@ -27,6 +27,8 @@ _EARLY_SECONDS = 0.005
 # from which the lease then counts: the time of the grant itself is not known here.
 _LATE_PART = 0.1
 _GIVE_UP_SECONDS = 5.0
+# One that has not answered until the wait was over gets a last request, which may be in vain.
+_LAST_SECONDS = 1.0
 # A server that has answered the release has long answered the request before it.
 _ANSWER_SECONDS = 0.5
 
@@ -63,10 +65,10 @@ class Acquisition:
                 return (yield from self._ask())
             except redis.RedisError as error:
                 if not is_temporary(error):
-                    raise translated(error) from error
+                    raise translated(error, self._terms.keys) from error
                 left = self._left()
                 if left == 0:
-                    raise
+                    raise translated(error, self._terms.keys) from error
                 if self._subscription is not None and has_no_subscriber(error):
                     self._doubted = self._subscription.number
                 _log.info("asking again for %r: %s", self._terms.keys, error)
@@ -109,7 +111,7 @@ class Acquisition:
 
     def _decide(self, explanation: Explanation, sent_at: float) -> Flow[Grant]:
         if explanation.token is None:
-            raise Denied(explanation)
+            raise Denied(explanation, self._terms.keys, self._wait)
         return (yield from self._confirm(explanation.token, sent_at))
 
     def _confirm(self, token: int, sent_at: float, always: bool = False) -> Flow[Grant]:
@@ -136,9 +138,13 @@ class Acquisition:
             if message.event == "cancelled" and (yield from self._still_waits()):
                 continue
             if message.event == "cancelled" and message.reason == "deadlock":
-                raise Deadlock("the wait would never end")
+                raise Deadlock(f"{self._names()}: the wait would never end")
             if message.event in ("cancelled", "superseded"):
-                raise WaitEnded(f"{message.event}: another request ended this wait")
+                raise WaitEnded(f"{self._names()}: {message.event}: another request ended this "
+                                "wait")
+
+    def _names(self) -> str:
+        return names_of(self._terms.keys)
 
     def _is_wait_over(self) -> bool:
         left = self._left()
@@ -166,12 +172,13 @@ def abandon(terms: Terms, owner: Name, error: BaseException) -> Flow[None]:
     repeated once that request has been answered. If the server could not be reached until the end
     of the wait, a single attempt must do.
     """
-    give_up_at = now() + (0 if isinstance(error, redis.RedisError) else _GIVE_UP_SECONDS)
+    is_silent = isinstance(error, redis.RedisError)
+    give_up_at = now() + (0 if is_silent else _GIVE_UP_SECONDS)
     attempts = pauses()
     is_last = yield Outstanding(0)
     while True:
         try:
-            yield Ask(terms.unlock(owner), _GIVE_UP_SECONDS)
+            yield Ask(terms.unlock(owner), _LAST_SECONDS if is_silent else _GIVE_UP_SECONDS)
         except redis.RedisError as failure:
             if not is_temporary(failure) or now() >= give_up_at:
                 _log.warning("giving up %r: %s", terms.keys, failure)

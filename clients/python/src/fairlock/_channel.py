@@ -87,6 +87,9 @@ class Channel:
         """Returns once the server knows the name to which it will send the messages. `doubted` is
         the number of a subscription that the server does not know. For Port."""
         self.require_open()
+        route = self._topics.route(slot)
+        if route is not None:
+            route.find()
         with self._guard:
             topic, left = self._topics.connect(slot)
         number = topic.subscriber.subscribe(topic, doubted)

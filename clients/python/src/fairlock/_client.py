@@ -13,15 +13,14 @@ class SingleClient(Protocol):
 
     connection_pool: Any
 
-    def pubsub(self) -> Any:
-        """A connection for subscriptions."""
-
 
 class ClusterClient(Protocol):
     """A redis.RedisCluster."""
 
     nodes_manager: Any
-    reinitialize_counter: int
+
+    def get_nodes(self) -> list[Any]:
+        """Those that it knows."""
 
     def keyslot(self, key: Any) -> int:
         """The hash slot of a key."""
@@ -35,27 +34,17 @@ class AsyncSingleClient(Protocol):
 
     connection_pool: Any
 
-    def pubsub(self) -> Any:
-        """A connection for subscriptions."""
-
-    async def execute_command(self, *arguments: Any, **options: Any) -> Any:
-        """Sends a command, and returns its reply."""
-
 
 class AsyncClusterClient(Protocol):
     """A redis.asyncio.RedisCluster."""
 
     nodes_manager: Any
-    reinitialize_counter: int
+
+    def get_nodes(self) -> list[Any]:
+        """Those that it knows; none before its first request."""
 
     def keyslot(self, key: Any) -> int:
         """The hash slot of a key."""
-
-    def get_encoder(self) -> Any:
-        """How words are encoded."""
-
-    async def initialize(self) -> Any:
-        """Reads the table of slots, unless it has been read."""
 
 
 Client = Union[SingleClient, ClusterClient]

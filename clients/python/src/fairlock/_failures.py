@@ -9,6 +9,7 @@ from typing import Iterator
 
 import redis
 
+from ._terms import Name, names_of
 from .errors import Deadlock, FairlockError, NotFairlock, WaitEnded
 
 _TEMPORARY_WORDS = ("CLUSTERDOWN", "LOADING", "NOQUORUM", "TRYAGAIN")
@@ -40,19 +41,29 @@ def _is_about_certificates(error: BaseException) -> bool:
     return isinstance(error.__cause__ or error.__context__, ssl.SSLCertVerificationError)
 
 
-def translated(error: Exception) -> Exception:
-    """The exception of this library for an error reply, or the error itself."""
+def translated(error: Exception, keys: tuple[Name, ...]) -> Exception:
+    """The exception of this library for an error reply, or of redis-py. Its text names the keys."""
+    names = names_of(keys)
     word, _, text = str(error).partition(" ")
     if word == "DEADLOCK":
-        return Deadlock(text)
+        return Deadlock(f"{names}: {text}")
     if word in ("SUPERSEDED", "CANCELLED", "UNBLOCKED"):
-        return WaitEnded(str(error))
-    if word == "MOVED" and not isinstance(error, redis.exceptions.MovedError):
-        return FairlockError("the server is a node of a fleet of several partitions, so the lock "
-                             f"needs a RedisCluster as its client: {error}")
+        return WaitEnded(f"{names}: {error}")
+    if word == "MOVED":
+        return FairlockError(f"{names}: the server is a node of a fleet of several partitions, so "
+                             f"the lock needs a RedisCluster as its client: {error}")
     if isinstance(error, redis.ResponseError) and "unknown command" in str(error).lower():
-        return NotFairlock(f"the server is not fairlock, it may be Redis: {error}")
+        return NotFairlock(f"{names}: the server is not fairlock, it may be Redis: {error}")
+    if type(error) in (redis.ConnectionError, redis.TimeoutError):  # others have other arguments
+        return type(error)(f"{names}: {error}")
     return error
+
+
+def of_a_single_server(error: redis.RedisError) -> redis.RedisError:
+    """Newer versions of redis-py tell a redirection from other errors in all clients, but only a
+    RedisCluster can follow it."""
+    is_moved = isinstance(error, redis.exceptions.MovedError)
+    return redis.ResponseError(f"MOVED {error}") if is_moved else error
 
 
 def described(error: IndexError) -> redis.ConnectionError:

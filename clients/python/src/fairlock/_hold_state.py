@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import Any
+from typing import Any, NoReturn
 
 import redis
 
@@ -12,7 +12,7 @@ from ._acquire import Grant
 from ._failures import is_temporary, pauses, translated
 from ._replies import Message, token_of
 from ._steps import Answer, Ask, Flow, Pause
-from ._terms import Command, Name, Terms, now
+from ._terms import Command, Name, Terms, check_duration, names_of, now, shown
 from .errors import LostHold
 
 _log = logging.getLogger("fairlock")
@@ -59,6 +59,14 @@ class HoldState:
             self._lost = f"its lease of {self.lease:g} s ended before it was renewed"
         return self._lost
 
+    def drop(self) -> bool:
+        """The program has lost the hold without a release: it ends with its lease. False if it is
+        over anyway. Takes no lock, because it may be called in the middle of anything."""
+        if self.is_over or not self.is_of_this_process or self.lost is not None:
+            return False
+        self.is_over = True
+        return True
+
     def lose(self, reason: str) -> None:
         """Records the end of the hold, unless its owner ended it."""
         if self._lost is not None or self.is_over:
@@ -75,16 +83,18 @@ class HoldState:
     def check(self) -> None:
         """Raises LostHold unless the lock is certainly held."""
         if not self.is_of_this_process:
-            raise LostHold(f"{self.terms.keys!r} is held by the parent of this process")
+            self._raise("is held by the parent of this process")
         if self.is_over:
-            raise LostHold(f"{self.terms.keys!r} was released")
+            self._raise("was released")
         heir = self._heir
         if heir is not None:
-            raise LostHold(f"{self.terms.keys!r} is being transferred to {heir!r}, and may have "
-                           "been already")
+            self._raise(f"is being transferred to {shown(heir)}, and may have been already")
         reason = self.lost
         if reason is not None:
-            raise LostHold(f"{self.terms.keys!r} is lost: {reason}")
+            self._raise(f"is lost: {reason}")
+
+    def _raise(self, what: str) -> NoReturn:
+        raise LostHold(f"{names_of(self.terms.keys)} {what}")
 
     def _ask_renewal(self, lease: float) -> Flow[None]:
         """A renewal never shortens the lease, in whichever order the server executes renewals and
@@ -99,11 +109,13 @@ class HoldState:
 
     def renew(self, lease: float | None) -> Flow[None]:
         """Renews once."""
+        if lease is not None:
+            check_duration("lease", lease, may_be_zero=False)
         self.check()
         try:
             yield from self._ask_renewal(lease or self.lease)
         except redis.RedisError as error:
-            raise translated(error) from error
+            raise translated(error, self.terms.keys) from error
         self.lease = lease or self.lease
         self.check()
 
@@ -160,6 +172,8 @@ class HoldState:
         """Returns the new owner's token. From now on, only a refusal by the server makes the hold
         certain again: a request that is still on its way may be executed after anything that is
         asked meanwhile."""
+        if lease is not None:
+            check_duration("lease", lease, may_be_zero=False)
         self.check()
         if len(self.terms.keys) != 1:
             raise ValueError("only a lock of one key can be transferred")
@@ -170,7 +184,7 @@ class HoldState:
             if token is not None:
                 self.is_over = self.is_released = True
         except redis.RedisError as error:
-            raise translated(error) from error
+            raise translated(error, self.terms.keys) from error
         finally:
             self.end_transfer()
         if token is None:
@@ -218,5 +232,5 @@ class HoldState:
         """A hold is lost if its transfer was neither confirmed nor refused."""
         if self._heir is not None and not self.is_over and self._lost is None:
             self._lost = self._rumour or (f"the server has not confirmed its transfer to "
-                                          f"{self._heir!r}")
+                                          f"{shown(self._heir)}")
         self._heir = None

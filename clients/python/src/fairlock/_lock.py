@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from types import TracebackType
-from typing import Callable, Optional
+from typing import Optional
 
 from ._acquire import Acquisition, abandon
-from ._alarms import Alarm, alarms
 from ._channel import Channel
 from ._client import Client
 from ._failures import may_leave_something
 from ._hold_state import HoldState
+from ._nesting import Held, refuse_nested
 from ._port import Mailbox, Port
 from ._replies import Message
 from ._routes import Route, route_to
-from ._terms import Name, Terms, make_owner
+from ._terms import Name, Terms, check_duration, make_owner, names_of
+from ._watch import OnLost, Watch
 from .errors import Denied, LostHold
 
 _log = logging.getLogger("fairlock")
@@ -26,22 +28,22 @@ class Hold:
     """A lock that is held. In a child process that was forked meanwhile, its methods send nothing.
 
     As a context manager, it releases the lock at the end of the block, and raises LostHold there
-    if the lock was lost during the block.
+    if the lock was lost during the block. A hold that is dropped without a release is not renewed
+    any more: it ends with its lease.
     """
 
     def __init__(self, route: Route, state: HoldState, channel: Channel | None,
-                 renews: bool, on_lost: OnLost | None) -> None:
-        self._route = route
+                 renews: bool, on_lost: OnLost[Hold] | None, held: Held) -> None:
         self._state = state
-        self._channel = channel
-        self._renews = renews
-        self._on_lost = on_lost
-        self._wake: threading.Event | None = None  # for the thread, once there is one
-        self._alarm: Alarm | None = None  # which starts the thread
-        if renews or on_lost is not None:
-            self._alarm = alarms.at(state.attention_at(renews), self._start_watch)
-        if channel is not None:
-            channel.follow(route.slot, state.terms, state.owner, self._hear)
+        self._watch = Watch(self, route, state, channel, renews, on_lost, held)
+
+    def __del__(self) -> None:
+        watch = getattr(self, "_watch", None)
+        if watch is not None and watch.state.drop():
+            watch.forget()
+            if not sys.is_finalizing():
+                _log.warning("a hold of %r was dropped without a release: it ends with its lease",
+                             watch.state.terms.keys)
 
     @property
     def keys(self) -> tuple[Name, ...]:
@@ -75,12 +77,11 @@ class Hold:
         try:
             self._port().run(self._state.renew(lease))
         finally:
-            self._wake_thread()
-            if self._alarm is not None and alarms.cancel(self._alarm):
-                self._alarm = alarms.at(self._state.attention_at(self._renews), self._start_watch)
+            self._watch.notice_renewal()
 
     def release(self) -> bool:
-        """Releases the lock; returns whether it was held until now."""
+        """Releases the lock; returns whether it was held until now: False if it has been released
+        before."""
         if not self._state.is_of_this_process or self._state.is_released:
             return False
         try:
@@ -91,7 +92,7 @@ class Hold:
                 self._port().run(self._state.release())
             raise
         finally:
-            self._leave()
+            self._watch.leave()
 
     def transfer(self, new_owner: Name, lease: float | None = None) -> int:
         """Gives the lock to another owner, and returns its token. The new owner gets its own hold
@@ -105,9 +106,9 @@ class Hold:
             raise
         finally:
             if self._state.is_released:
-                self._leave()
+                self._watch.leave()
             else:
-                self._notice_loss()
+                self._watch.notice_loss()
 
     def __enter__(self) -> Hold:
         return self
@@ -118,57 +119,30 @@ class Hold:
             if not self._state.is_of_this_process or self._state.is_released:
                 return
             if not self.release() and kind is None:
-                raise LostHold(f"{self.keys!r} was lost before it was released")
+                raise LostHold(f"{names_of(self.keys)} was lost before it was released")
         except BaseException:
             self.release()  # unless it has been released: the interrupt may have come earlier
             raise
 
     def _port(self) -> Port:
-        return Port(self._route, self._channel)
-
-    def _wake_thread(self) -> None:
-        if self._wake is not None:
-            self._wake.set()
+        return Port(self._watch.route, self._watch.channel)
 
     def hear_all(self, mailbox: Mailbox[Message]) -> None:
         """Takes note of the messages that arrived during the acquisition. For Lock."""
         while not mailbox.empty():
-            self._hear(mailbox.get())
-
-    def _hear(self, message: Message) -> None:
-        self._state.hear(message)
-        self._notice_loss()
-
-    def _notice_loss(self) -> None:
-        if self._state.lost is not None:
-            self._wake_thread()
-            if self._alarm is not None and alarms.cancel(self._alarm):
-                self._start_watch()
-
-    def _leave(self) -> None:
-        self._wake_thread()
-        if self._alarm is not None:
-            alarms.cancel(self._alarm)
-        if self._channel is not None:
-            self._channel.unfollow(self._route.slot, self._state.terms, self._state.owner,
-                                   self._hear)
-
-    def _start_watch(self) -> None:
-        # From here on, the thread is woken; what changed earlier, it sees when it begins.
-        self._wake = threading.Event()
-        # A daemon thread does not keep the process alive, so the lease ends with the process.
-        threading.Thread(target=self._watch, name="fairlock-renewal", daemon=True).start()
-
-    def _watch(self) -> None:
-        port = Port(self._route, self._channel, wake=self._wake)
-        if port.run(self._state.watch(self._renews)) and self._on_lost is not None:
-            try:
-                self._on_lost(self)
-            except Exception:
-                _log.exception("on_lost of %r failed", self.keys)
+            self._watch.hear(mailbox.get())
 
 
-OnLost = Callable[[Hold], None]
+_here = threading.local()
+
+
+def _held_here() -> Held:
+    """What this thread holds."""
+    try:
+        return _here.held  # type: ignore[no-any-return]
+    except AttributeError:
+        _here.held = {}
+        return _here.held
 
 
 class Lock:
@@ -176,7 +150,9 @@ class Lock:
 
     def __init__(self, client: Client, terms: Terms, wait: float | None, *,
                  renew: bool = True, owner: Name | None = None, channel: Channel | None = None,
-                 on_lost: OnLost | None = None) -> None:
+                 on_lost: OnLost[Hold] | None = None) -> None:
+        if wait is not None:
+            check_duration("wait", wait)
         self._route = route_to(client, terms.keys[0])
         self._terms = terms
         self._wait = wait
@@ -233,6 +209,9 @@ class Lock:
         channel = self._channel
         if channel is not None:
             channel.require_open()
+        held = _held_here()
+        if wait != 0 and self._owner is None:
+            refuse_nested(held, self._route.place, self._terms, "thread")
         mailbox: Mailbox[Message] | None = None if channel is None else Mailbox()
         port = Port(self._route, channel, mailbox, acquires=True)
         state: HoldState | None = None
@@ -242,7 +221,7 @@ class Lock:
             flow = Acquisition(self._terms, owner, wait, has_channel=channel is not None,
                                is_named=self._owner is not None)
             state = HoldState(self._terms, owner, port.run(flow.run()))
-            hold = Hold(self._route, state, channel, self._renew, self._on_lost)
+            hold = Hold(self._route, state, channel, self._renew, self._on_lost, held)
             if mailbox is not None:
                 hold.hear_all(mailbox)
             return hold
@@ -255,7 +234,7 @@ class Lock:
     def _give_up(self, port: Port, owner: Name, mailbox: Mailbox[Message] | None,
                  error: BaseException) -> None:
         try:
-            if may_leave_something(error):
+            if port.has_sent and may_leave_something(error):
                 port.run(abandon(self._terms, owner, error))
         finally:
             port.forget_outstanding()
@@ -267,17 +246,19 @@ def lock(client: Client, *keys: Name, lease: float = 30, wait: float | None = No
          renew: bool = True, owner: Name | None = None, shared: bool = False,
          limit: int | None = None, keep: float | None = None, min_hold: float | None = None,
          max_waiters: int | None = None, meta: Name | None = None, label: str | None = None,
-         channel: Channel | None = None, on_lost: OnLost | None = None) -> Lock:
+         channel: Channel | None = None, on_lost: OnLost[Hold] | None = None) -> Lock:
     """Describes a lock of one key, or of several keys that are taken together or not at all.
 
-    Times are in seconds. `wait`: None waits without end, 0 does not wait. `lease`: how long the
-    lock is held if it is not renewed; with `renew`, a thread renews it when a third is left.
-    `owner`: one execution; by default, each acquisition has its own. `limit`: how many owners may
-    hold the key at once; `shared`: any number, but no exclusive one. `keep`: how long the place in
-    the queue is kept for an owner that does not ask, for example while it reconnects. `min_hold`:
-    how long the key stays taken after the grant, even if it is released. `max_waiters`: do not
-    wait if this many others do. `meta`, `label`: shown to others. `channel`: waits on the shared
-    connection of a Channel. `on_lost`: called once, in another thread, with a hold that is lost.
+    Times are numbers of seconds, up to a year; another value raises ValueError. `wait`: None waits
+    without end, 0 does not wait. `lease`: how long the lock is held if it is not renewed; with
+    `renew`, a thread renews it when a third is left. `owner`: one execution; by default, each
+    acquisition has its own, and raises Deadlock if it would wait for a hold of the same thread.
+    `limit`: how many owners may hold the key at once; `shared`: any number, but no exclusive one.
+    `keep`: how long the place in the queue is kept for an owner that does not ask, for example
+    while it reconnects. `min_hold`: how long the key stays taken after the grant, even if it is
+    released. `max_waiters`: do not wait if this many others do. `meta`, `label`: shown to others.
+    `channel`: waits on the shared connection of a Channel. `on_lost`: called once, in another
+    thread, with a hold that is lost.
     """
     terms = Terms(keys, lease, limit, shared, keep, min_hold, max_waiters, meta, label)
     return Lock(client, terms, wait, renew=renew, owner=owner, channel=channel, on_lost=on_lost)

@@ -11,6 +11,7 @@ import redis
 
 from ._channel import Channel
 from ._client import packed
+from ._failures import of_a_single_server
 from ._replies import Message
 from ._routes import Route
 from ._steps import (Answer, Ask, Flow, Listen, Outstanding, Result, Step, Subscribe,
@@ -33,6 +34,10 @@ class Port:
         self._wake = wake
         self._acquires = acquires
         self._redirections = 0
+        #: Whether a request may have reached the server.
+        self.has_sent = False
+        self._is_asking = False  # a request is sent, and its reply has not begun
+        self._is_unknown = False  # a request was interrupted, and its reply cannot be read
         # The connection whose reply nobody has read, and its pool.
         self._interrupted: tuple[Any, Any] | None = None
 
@@ -43,7 +48,8 @@ class Port:
             while True:
                 try:
                     result = self._perform(step)
-                except redis.RedisError as error:
+                except redis.RedisError as failure:
+                    error = of_a_single_server(failure) if self._route.slot is None else failure
                     if not self._is_redirected(error):
                         step = flow.throw(error)
                 else:
@@ -80,33 +86,42 @@ class Port:
     def _ask(self, ask: Ask) -> Answer:
         connection: Any = None
         pool: Any = None
-        is_kept = False
+        self._is_asking = False
         try:
             connection, pool = self._route.connect()
             command = packed(ask.command, connection.encoder)
             sent_at = now()
+            self.has_sent = True
             connection.send_packed_command((command,))
-            return Answer(self._read(connection, ask.seconds), sent_at)
+            self._is_asking = True
+            self._await_reply(connection, ask.seconds)
+            self._is_asking = False
+            return Answer(connection.read_response(disable_decoding=True), sent_at)
         except redis.RedisError:
+            self._is_asking = False
             raise
         except BaseException:
-            if connection is None:
-                raise
-            if self._acquires and self._interrupted is None:
-                self._interrupted = (connection, pool)
-                is_kept = True
-            else:
+            if connection is not None and not self._keep(connection, pool):
                 connection.disconnect()
             raise
         finally:
-            if connection is not None and not is_kept:
+            if connection is not None and not self._is_asking:
                 pool.release(connection)
 
-    def _read(self, connection: Any, seconds: float | None) -> Any:
+    def _keep(self, connection: Any, pool: Any) -> bool:
+        """Whether the reply to the interrupted request for a lock can still be read here."""
+        self._is_asking = self._is_asking and self._acquires and self._interrupted is None
+        if self._is_asking:
+            self._interrupted = (connection, pool)
+        elif self._acquires and self._interrupted is None:
+            self._is_unknown = True
+        return self._is_asking
+
+    def _await_reply(self, connection: Any, seconds: float | None) -> None:
         """Waits for the reply, at most for the shorter time of the two: this one, and that of the
-        connection. Whatever ends redis-py's own wait closes the connection. So a request for a
-        lock, whose interruption must find out about the reply, waits before redis-py does."""
-        limit = connection.socket_timeout
+        client. Whatever ends redis-py's own wait closes the connection. So a request for a lock,
+        whose interruption must find out about the reply, waits before redis-py does."""
+        limit = self._route.read_timeout
         is_own = seconds is not None and (limit is None or seconds < limit)
         if is_own or self._acquires:
             if is_own:
@@ -114,7 +129,6 @@ class Port:
             if not connection.can_read(limit):
                 connection.disconnect()
                 raise redis.TimeoutError(f"no reply within {limit:g} s")
-        return connection.read_response(disable_decoding=True)
 
     def _listen(self, seconds: float | None) -> Message | None:
         if self._mailbox is None:
@@ -131,19 +145,16 @@ class Port:
 
     def _read_outstanding(self, seconds: float) -> bool:
         if self._interrupted is None:
-            return True
+            return not self._is_unknown
         connection, _ = self._interrupted
-        # can_read() would open a connection that redis-py has closed.
-        is_open = getattr(connection, "_sock", None) is not None
         try:
-            if is_open and not connection.can_read(seconds):
+            if not connection.can_read(seconds):
                 return False
-            if is_open:
-                connection.read_response()
+            connection.read_response()
         except redis.RedisError:
             pass
         self.forget_outstanding()
-        return is_open
+        return True
 
     def forget_outstanding(self) -> None:
         """Closes the connection of the interrupted command, if there is one."""

@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
+from ._terms import shown
+
 
 def _text(value: Any) -> str | None:
     """Bytes that are not UTF-8 become lone surrogates, which encode to the same bytes again."""
@@ -80,11 +82,11 @@ class Explanation:
                            key=_text(fields.get("key")))
 
     def __str__(self) -> str:
-        parts = [f"{self.key}: {self.status}" if self.key else self.status]
+        parts = [f"{shown(self.key)}: {self.status}" if self.key else self.status]
         if self.reason:
             parts.append(self.reason)
         if self.holders:
-            parts.append("held by " + ", ".join(holder.owner for holder in self.holders))
+            parts.append("held by " + ", ".join(shown(holder.owner) for holder in self.holders))
         if self.position is not None:
             parts.append(f"position {self.position}")
         if self.eta is not None:

@@ -6,19 +6,19 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from typing import Any, MutableMapping, Protocol, cast
+from typing import Any, Hashable, MutableMapping, Protocol, cast
 
 import redis
-from redis.exceptions import MovedError, RedisClusterException
+from redis.client import PubSub
 
 from ._client import Client, ClusterClient, SingleClient, is_asyncio, name_of
-from ._failures import is_temporary
+from ._pools import OwnPool, own_options, own_pool, place_of
 from ._replies import same_bytes
 from ._slots import name_in_slot
-from ._terms import Name, now
+from ._table import Address, Table
+from ._terms import Name
 
-# Read time-outs make a client read the table at most once in this time.
-_TIMEOUTS_SECONDS = 1.0
+_TABLE_SECONDS_MAX = 5.0
 
 
 class Route(Protocol):
@@ -29,13 +29,24 @@ class Route(Protocol):
         """The hash slot of the key; None if there is only one server."""
 
     @property
-    def address(self) -> str | None:
+    def address(self) -> Address | None:
         """Of the server, as far as this is known. Does no input or output."""
+
+    @property
+    def place(self) -> Hashable:
+        """Equal for clients of the same locks, as far as this can be told from their options."""
+
+    @property
+    def read_timeout(self) -> float | None:
+        """How long the client waits for a reply, in seconds; None: without end."""
 
     def topic_name(self, base: str) -> str:
         """The name of a channel for the key, if `base` is the name of the channel."""
 
-    def pubsub(self) -> tuple[Any, str | None]:
+    def find(self) -> None:
+        """Makes sure that the address is known, if there are several servers."""
+
+    def pubsub(self) -> tuple[Any, Address | None]:
         """A connection to the server for subscriptions, and the address of the server."""
 
     def connect(self) -> tuple[Any, Any]:
@@ -48,178 +59,166 @@ class Route(Protocol):
 class SingleRoute:
     """There is one server, or Sentinel names it to the pool."""
 
-    __slots__ = ("_client",)
+    __slots__ = ("_client", "_own", "place", "read_timeout")
     slot = None
     address = None
 
     def __init__(self, client: SingleClient) -> None:
-        self._client = client
+        self._client = client  # our pool lives as long as its own
+        self._own = own_pool(client.connection_pool)
+        self.place = place_of(client.connection_pool)
+        self.read_timeout = self._own.read_timeout
 
     def topic_name(self, base: str) -> str:
         """See Route."""
         return base
 
-    def pubsub(self) -> tuple[Any, str | None]:
+    def find(self) -> None:
         """See Route."""
-        return self._client.pubsub(), None
+
+    def pubsub(self) -> tuple[Any, Address | None]:
+        """See Route."""
+        return PubSub(self._own.pool), None
 
     def connect(self) -> tuple[Any, Any]:
         """See Route."""
-        pool = self._client.connection_pool
-        return pool.get_connection("LOCK"), pool
+        return self._own.take(), self._own.pool
 
     def heed(self, _error: redis.RedisError) -> bool:
         """See Route."""
         return False
 
 
-class Table:
-    """What is known about the table of slots of a cluster client."""
+class Nodes:
+    """The nodes that a redis.RedisCluster has, and our connections to each."""
 
-    def __init__(self, lock: Any) -> None:
-        self.lock = lock  # held while the table is read again
-        #: Reads the table again before the next request: a request to this node has failed.
-        self.failed: str | None = None
-        self._read_at = now()
+    def __init__(self, client: ClusterClient) -> None:
+        nodes = client.get_nodes()
+        like = client.get_redis_connection(nodes[0]).connection_pool
+        self._class = like.connection_class
+        self._options = own_options(like.connection_kwargs, None)
+        self._pools: dict[Address, OwnPool] = {}
+        self.read_timeout = self.pool((nodes[0].host, nodes[0].port)).read_timeout
+        self.table = Table([(node.host, node.port) for node in nodes],
+                           getattr(client.nodes_manager, "address_remap", None))
+        self.forget_lock()
 
-    def note(self, error: redis.RedisError, node: str) -> None:
-        """A request to the node has failed. Read time-outs are usual while requests wait, and only
-        sometimes the sign of a node that is gone."""
-        is_soon = now() < self._read_at + _TIMEOUTS_SECONDS
-        if is_temporary(error) and not (is_soon and isinstance(error, redis.TimeoutError)):
-            self.failed = node
+    def forget_lock(self) -> None:
+        """In a forked child: another thread may have held it."""
+        self._reading = threading.Lock()
 
-    def note_read(self) -> None:
-        """The table has been read."""
-        self.failed = None
-        self._read_at = now()
+    def pool(self, address: Address) -> OwnPool:
+        """That of one node."""
+        pool = self._pools.get(address)
+        if pool is None:
+            host, port = address
+            options = {**self._options, "host": host, "port": port}
+            pool = self._pools.setdefault(address, OwnPool(self._class, options))
+        return pool
+
+    def leader(self, slot: int) -> Address:
+        """Who leads the slot, as far as the nodes know. Reads the table if it is outdated."""
+        if self.table.is_outdated:
+            with self._reading:
+                if self.table.is_outdated:  # no other thread has read it
+                    self._read(slot)
+        nodes = self.table.nodes(slot)
+        if not nodes:
+            raise self.table.unknown(None)
+        return nodes[0]
+
+    def _read(self, slot: int) -> None:
+        failure: redis.RedisError | None = None
+        for address in self.table.to_ask(slot):
+            try:
+                self.table.learn(self._ask_for_slots(self.pool(address)), address)
+                return
+            except redis.RedisError as error:
+                failure = failure or error
+        raise self.table.unknown(failure) from failure
+
+    def _ask_for_slots(self, own: OwnPool) -> Any:
+        connection = own.take()
+        try:
+            connection.send_command("CLUSTER", "SLOTS")
+            if not connection.can_read(_TABLE_SECONDS_MAX):
+                raise redis.TimeoutError(f"no reply within {_TABLE_SECONDS_MAX:g} s")
+            return connection.read_response()
+        except redis.ResponseError:
+            raise
+        except BaseException:
+            connection.disconnect()
+            raise
+        finally:
+            own.pool.release(connection)
 
 
-_tables: MutableMapping[object, Table] = weakref.WeakKeyDictionary()  # by client
+_nodes: MutableMapping[object, Nodes] = weakref.WeakKeyDictionary()  # by client
 
 
 def _forget_locks() -> None:
-    for table in list(_tables.values()):
-        table.lock = threading.Lock()
+    for nodes in list(_nodes.values()):
+        nodes.forget_lock()
 
 
 os.register_at_fork(after_in_child=_forget_locks)
 
 
 class ClusterRoute:
-    """To the node of a fleet that leads the partition of the key, according to the table of slots
-    of a redis.RedisCluster. The table is read again after failures."""
+    """To the node of a fleet that leads the partition of the key."""
 
     def __init__(self, client: ClusterClient, key: Name) -> None:
-        self._client = client
-        self._table = _tables.setdefault(client, Table(threading.Lock()))
+        self._nodes = _nodes.get(client) or _nodes.setdefault(client, Nodes(client))
         self._key = key
+        self._client = client  # our connections to its nodes live as long
+        self.place = id(client)
+        self.read_timeout = self._nodes.read_timeout
         self.slot = client.keyslot(key)
-        self._used = ""  # the name of the node
+        self._used: Address = ("", 0)  # the node of the last request
 
     @property
-    def address(self) -> str | None:
+    def address(self) -> Address | None:
         """See Route."""
-        return address_of(self._client, self.slot)
+        nodes = self._nodes.table.nodes(self.slot)
+        return nodes[0] if nodes else ("slot", self.slot)
 
     def topic_name(self, base: str) -> str:
         """See Route."""
         return name_in_slot(base, same_bytes([self._key])[0], self.slot)
 
-    def pubsub(self) -> tuple[Any, str | None]:
+    def find(self) -> None:
         """See Route."""
-        node = self._leader()
-        return self._client.get_redis_connection(node).pubsub(), node.name
+        self._leader()
+
+    def pubsub(self) -> tuple[Any, Address | None]:
+        """See Route."""
+        address = self._leader()
+        return PubSub(self._nodes.pool(address).pool), address
 
     def connect(self) -> tuple[Any, Any]:
         """See Route. If the node cannot be reached, tries the one that leads now: nothing has been
         sent yet."""
-        node = self._leader()
+        leader = self._leader()
         try:
-            return self._connect_to(node)
+            return self._connect_to(leader)
         except (redis.ConnectionError, redis.TimeoutError) as error:
             self.heed(error)
             other = self._leader()
-            if other.name == node.name:
+            if other == leader:
                 raise
             return self._connect_to(other)
 
-    def _connect_to(self, node: Any) -> tuple[Any, Any]:
-        pool = self._client.get_redis_connection(node).connection_pool
-        return pool.get_connection("LOCK"), pool
+    def _connect_to(self, address: Address) -> tuple[Any, Any]:
+        own = self._nodes.pool(address)
+        return own.take(), own.pool
 
     def heed(self, error: redis.RedisError) -> bool:
         """See Route."""
-        if isinstance(error, MovedError):
-            if is_table_outdated(self._client):
-                self._table.failed = self._used
-            else:
-                self._client.nodes_manager.update_moved_exception(error)
-            return True
-        self._table.note(error, self._used)
-        return False
+        return self._nodes.table.heed(error, self._used)
 
-    def _leader(self) -> Any:
-        try:
-            if self._table.failed is not None:
-                self._read_table()
-            node = self._client.nodes_manager.get_node_from_slot(self.slot)
-            self._used = node.name
-            return node
-        except (RedisClusterException, LookupError) as error:
-            self._table.failed = ""
-            raise without_table(self._client, error) from error
-
-    def _read_table(self) -> None:
-        with self._table.lock:
-            failed = self._table.failed
-            if failed is None:
-                return  # another thread has read it
-            manager = self._client.nodes_manager
-            manager.startup_nodes = in_order_of_hope(manager, self.slot, failed)
-            _read(manager)
-            self._table.note_read()
-
-
-def _read(manager: Any) -> None:
-    try:
-        manager.initialize()
-    except IndexError:
-        # redis-py 4.3 has read the table, but finds no default node once no node has the role in
-        # which it was first seen.
-        pass
-
-
-def address_of(client: Any, slot: int) -> str:
-    """The name of the node that leads the slot, according to the table; or of the slot."""
-    nodes = client.nodes_manager.slots_cache.get(slot)
-    return str(nodes[0].name) if nodes else f"slot {slot}"
-
-
-def without_table(client: Any, error: Exception) -> redis.RedisError:
-    """What to raise if redis-py could not read the table. A node that starts does not know yet that
-    it belongs to a fleet of several partitions."""
-    if "not enabled" in str(error) and not client.nodes_manager.slots_cache:
-        return redis.ResponseError(f"a redis.Redis is needed as the client of this server: {error}")
-    if "no permissions" in str(error):
-        return redis.exceptions.NoPermissionError(str(error))
-    return redis.ConnectionError(f"no node is known for the key: {error}")
-
-
-def is_table_outdated(client: Any) -> bool:
-    """Counts a redirection. Like redis-py, takes several for a sign that the whole table must be
-    read again."""
-    client.reinitialize_counter += 1
-    steps = client.reinitialize_steps
-    return bool(steps) and client.reinitialize_counter % steps == 0
-
-
-def in_order_of_hope(manager: Any, slot: int, failed: str) -> dict[str, Any]:
-    """The nodes that can be asked for the table. Those of the slot's partition know first who leads
-    it now; the one that may be down comes last."""
-    hopes = {node.name for node in manager.slots_cache.get(slot, ())}
-    return dict(sorted(manager.startup_nodes.items(),
-                       key=lambda item: (item[0] == failed, item[0] not in hopes)))
+    def _leader(self) -> Address:
+        self._used = self._nodes.leader(self.slot)
+        return self._used
 
 
 def route_to(client: Client, key: Name) -> Route:

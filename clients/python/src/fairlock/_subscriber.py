@@ -11,11 +11,13 @@ import redis
 from ._failures import pauses
 from ._replies import Message
 from ._routes import Route
+from ._table import Address
 from ._topics import Topic
 
 _log = logging.getLogger("fairlock")
 
 SUBSCRIBE_SECONDS = 5.0
+_LISTEN_SECONDS = 60.0  # without a time-out of the client
 
 
 class Subscriber:
@@ -33,7 +35,7 @@ class Subscriber:
         self.gate = threading.Lock()
         self._guard = threading.Lock()  # of all below
         self._pubsub: Any = None  # while it is connected
-        self._address: str | None = None  # of the node
+        self._address: Address | None = None  # of the node
         self._number = 0  # of connections until now
         self._asked: set[str] = set()  # the names that this connection has asked for
         # By name: set when the subscription is confirmed; or set and removed when an attempt fails.
@@ -134,7 +136,7 @@ class Subscriber:
                 _log.warning("the channel subscribes again: %s", failure)
                 self._closing.wait(next(attempts))
 
-    def _begin(self, pubsub: Any, address: str | None) -> None:
+    def _begin(self, pubsub: Any, address: Address | None) -> None:
         names = list(self.topics)
         pubsub.subscribe(*names)  # connects, which may take long
         with self._guard:
@@ -156,8 +158,8 @@ class Subscriber:
     def _read(self, pubsub: Any) -> None:
         """Handles one message. If nothing is received for the client's socket_timeout, asks for a
         sign of life: the server may be gone."""
-        silence = pubsub.connection.socket_timeout
-        message = pubsub.get_message(timeout=silence)
+        silence = self.route.read_timeout
+        message = pubsub.get_message(timeout=silence or _LISTEN_SECONDS)
         if message is None and silence is not None:
             pubsub.ping()
             message = pubsub.get_message(timeout=silence)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import numbers
 import os
 import socket
 import time
 from dataclasses import dataclass
-from typing import Tuple, Union
+from typing import Tuple, Union, cast
 
 Name = Union[str, bytes]
+DURATION_SECONDS_MAX = 365 * 24 * 3600
 Command = Tuple[Union[str, bytes, int], ...]
 
 # Unlike CLOCK_MONOTONIC, this clock also runs while the machine sleeps, as the server's clock does.
@@ -42,6 +44,36 @@ def make_owner() -> str:
     return _process.name + os.urandom(8).hex()
 
 
+def shown(name: Name) -> str:
+    """A name for people: what is no text, and what is not printable, as escapes."""
+    text = name.decode("utf-8", "surrogateescape") if isinstance(name, bytes) else name
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable():
+        return character
+    if "\udc80" <= character <= "\udcff":  # a byte that is no text: see surrogateescape
+        return f"\\x{ord(character) - 0xdc00:02x}"
+    return character.encode("unicode_escape").decode()
+
+
+def names_of(keys: tuple[Name, ...]) -> str:
+    """Keys for people."""
+    return ", ".join(map(shown, keys))
+
+
+def check_duration(name: str, seconds: object, may_be_zero: bool = True) -> None:
+    """Raises ValueError unless it is a number of seconds that the server accepts."""
+    if isinstance(seconds, numbers.Real) and not isinstance(seconds, bool):
+        number = cast(float, seconds)
+        if (number >= 0 if may_be_zero else number > 0) and number <= DURATION_SECONDS_MAX:
+            return
+    least = "from 0" if may_be_zero else "greater than 0 and up"
+    raise ValueError(f"{name} must be a number of seconds, {least} to {DURATION_SECONDS_MAX}, "
+                     f"got {seconds!r}")
+
+
 def _milliseconds(seconds: float) -> int:
     return max(1, math.ceil(seconds * 1000))
 
@@ -67,8 +99,10 @@ class Terms:
     def __post_init__(self) -> None:
         if not self.keys:
             raise ValueError("a lock needs at least one key")
-        if self.lease <= 0:
-            raise ValueError(f"lease must be greater than 0 seconds, got {self.lease}")
+        check_duration("lease", self.lease, may_be_zero=False)
+        for name, seconds in (("keep", self.keep), ("min_hold", self.min_hold)):
+            if seconds is not None:
+                check_duration(name, seconds)
         if self.shared and self.limit is not None:
             raise ValueError("a lock is either shared or has a limit, got both")
 

@@ -46,6 +46,11 @@ class Topics:
         """Adds the topic of a single server."""
         self._by_slot[route.slot] = Topic(route, self._base)
 
+    def route(self, slot: int | None) -> Any:
+        """That of the topic of a slot, or None."""
+        topic = self._by_slot.get(slot)
+        return None if topic is None else topic.route
+
     def subscriber(self, slot: int | None) -> Any:
         """That of a slot, or None."""
         topic = self._by_slot.get(slot)

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
+import sys
+import weakref
 from types import TracebackType
-from typing import Any, Awaitable, Callable, Optional
+from typing import Any, MutableMapping, Optional
 
 from .._acquire import Acquisition, abandon
 from .._client import AsyncClient
 from .._failures import may_leave_something
 from .._hold_state import HoldState
+from .._nesting import Held, refuse_nested
 from .._replies import Message
-from .._terms import Name, Terms, make_owner, now
+from .._terms import Name, Terms, check_duration, make_owner, names_of
 from ..errors import Denied, LostHold
 from ._channel import Channel
 from ._port import Mailbox, Port
 from ._routes import Route, route_to
-from ._tasks import finish, start
+from ._tasks import finish
+from ._watch import OnLost, Watch
 
 _log = logging.getLogger("fairlock")
 
@@ -27,22 +30,22 @@ class Hold:
     """A lock that is held. In a child process that was forked meanwhile, its methods send nothing.
 
     As a context manager, it releases the lock at the end of the block, and raises LostHold there
-    if the lock was lost during the block.
+    if the lock was lost during the block. A hold that is dropped without a release is not renewed
+    any more: it ends with its lease.
     """
 
     def __init__(self, route: Route, state: HoldState, channel: Channel | None,
-                 renews: bool, on_lost: OnLost | None) -> None:
-        self._route = route
+                 renews: bool, on_lost: OnLost[Hold] | None, held: Held) -> None:
         self._state = state
-        self._channel = channel
-        self._on_lost = on_lost
-        self._renews = renews
-        self._wake: asyncio.Event | None = None  # for the task, once there is one
-        self._timer: asyncio.TimerHandle | None = None  # which starts the task
-        if channel is not None:
-            channel.follow(route.slot, state.terms, state.owner, self._hear)
-        if renews or on_lost is not None:
-            self._set_timer()
+        self._watch = Watch(self, route, state, channel, renews, on_lost, held)
+
+    def __del__(self) -> None:
+        watch = getattr(self, "_watch", None)
+        if watch is not None and watch.state.drop():
+            watch.forget()
+            if not sys.is_finalizing():
+                _log.warning("a hold of %r was dropped without a release: it ends with its lease",
+                             watch.state.terms.keys)
 
     @property
     def keys(self) -> tuple[Name, ...]:
@@ -76,14 +79,11 @@ class Hold:
         try:
             await self._port().run(self._state.renew(lease))
         finally:
-            if self._wake is not None:
-                self._wake.set()
-            elif self._timer is not None and not self._state.is_over:
-                self._timer.cancel()
-                self._set_timer()
+            self._watch.notice_renewal()
 
     async def release(self) -> bool:
-        """Releases the lock; returns whether it was held until now. A cancellation waits for it."""
+        """Releases the lock; returns whether it was held until now: False if it has been released
+        before. A cancellation waits for it."""
         if not self._state.is_of_this_process or self._state.is_released:
             return False
         try:
@@ -94,7 +94,7 @@ class Hold:
                 await finish(self._port().run(self._state.release()))
             raise
         finally:
-            self._leave()
+            self._watch.leave()
 
     async def transfer(self, new_owner: Name, lease: float | None = None) -> int:
         """Gives the lock to another owner, and returns its token. The new owner gets its own hold
@@ -105,9 +105,9 @@ class Hold:
             return await finish(self._port().run(self._state.transfer(new_owner, lease)))
         finally:
             if self._state.is_released:
-                self._leave()
+                self._watch.leave()
             else:
-                self._notice_loss()
+                self._watch.notice_loss()
 
     async def __aenter__(self) -> Hold:
         return self
@@ -117,62 +117,24 @@ class Hold:
         if not self._state.is_of_this_process or self._state.is_released:
             return
         if not await self.release() and kind is None:
-            raise LostHold(f"{self.keys!r} was lost before it was released")
+            raise LostHold(f"{names_of(self.keys)} was lost before it was released")
 
     def _port(self) -> Port:
-        return Port(self._route, self._channel)
+        return Port(self._watch.route, self._watch.channel)
 
     def hear_all(self, mailbox: Mailbox[Message]) -> None:
         """Takes note of the messages that arrived during the acquisition. For Lock."""
         while not mailbox.empty():
-            self._hear(mailbox.get_nowait())
-
-    def _hear(self, message: Message) -> None:
-        self._state.hear(message)
-        self._notice_loss()
-
-    def _notice_loss(self) -> None:
-        if self._state.lost is None:
-            return
-        if self._wake is not None:
-            self._wake.set()
-        elif self._timer is not None:
-            self._start_watch()
-
-    def _leave(self) -> None:
-        if self._wake is not None:
-            self._wake.set()
-        elif self._timer is not None:
-            self._timer.cancel()
-        if self._channel is not None:
-            self._channel.unfollow(self._route.slot, self._state.terms, self._state.owner,
-                                   self._hear)
-
-    def _set_timer(self) -> None:
-        """Most holds are released long before their renewal, and a task for each of them would
-        cost more than the lock itself."""
-        seconds = max(0.0, self._state.attention_at(self._renews) - now())
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._start_watch)
-
-    def _start_watch(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._wake is None:
-            self._wake = asyncio.Event()
-            start(self._watch(self._wake))
-
-    async def _watch(self, wake: asyncio.Event) -> None:
-        port = Port(self._route, self._channel, wake=wake)
-        if await port.run(self._state.watch(self._renews)) and self._on_lost is not None:
-            try:
-                result = self._on_lost(self)
-                if inspect.isawaitable(result):
-                    await result
-            except Exception:
-                _log.exception("on_lost of %r failed", self.keys)
+            self._watch.hear(mailbox.get_nowait())
 
 
-OnLost = Callable[[Hold], Optional[Awaitable[Any]]]
+_held: MutableMapping[asyncio.Task[Any], Held] = weakref.WeakKeyDictionary()
+
+
+def _held_here() -> Held:
+    """What this task holds."""
+    task = asyncio.current_task()
+    return {} if task is None else _held.setdefault(task, {})
 
 
 class Lock:
@@ -180,7 +142,9 @@ class Lock:
 
     def __init__(self, client: AsyncClient, terms: Terms, wait: float | None, *,
                  renew: bool = True, owner: Name | None = None, channel: Channel | None = None,
-                 on_lost: OnLost | None = None) -> None:
+                 on_lost: OnLost[Hold] | None = None) -> None:
+        if wait is not None:
+            check_duration("wait", wait)
         self._route = route_to(client, terms.keys[0])
         self._terms = terms
         self._wait = wait
@@ -219,6 +183,9 @@ class Lock:
         channel = self._channel
         if channel is not None:
             channel.require_open()
+        held = _held_here()
+        if wait != 0 and self._owner is None:
+            refuse_nested(held, self._route.place, self._terms, "task")
         mailbox: Mailbox[Message] | None = None if channel is None else Mailbox()
         port = Port(self._route, channel, mailbox, acquires=True)
         try:
@@ -228,7 +195,7 @@ class Lock:
                                is_named=self._owner is not None)
             # Nothing is awaited after the grant, so no cancellation comes between.
             state = HoldState(self._terms, owner, await port.run(flow.run()))
-            hold = Hold(self._route, state, channel, self._renew, self._on_lost)
+            hold = Hold(self._route, state, channel, self._renew, self._on_lost, held)
             if mailbox is not None:
                 hold.hear_all(mailbox)
             return hold
@@ -239,7 +206,7 @@ class Lock:
     async def _give_up(self, port: Port, owner: Name, mailbox: Mailbox[Message] | None,
                        error: BaseException) -> None:
         try:
-            if may_leave_something(error):
+            if port.has_sent and may_leave_something(error):
                 await port.run(abandon(self._terms, owner, error))
         finally:
             await port.forget_outstanding()
@@ -251,7 +218,7 @@ def lock(client: AsyncClient, *keys: Name, lease: float = 30, wait: float | None
          renew: bool = True, owner: Name | None = None, shared: bool = False,
          limit: int | None = None, keep: float | None = None, min_hold: float | None = None,
          max_waiters: int | None = None, meta: Name | None = None, label: str | None = None,
-         channel: Channel | None = None, on_lost: OnLost | None = None) -> Lock:
+         channel: Channel | None = None, on_lost: OnLost[Hold] | None = None) -> Lock:
     """Describes a lock of one key, or of several keys that are taken together or not at all.
 
     The parameters are those of fairlock.lock(). `renew` uses a task instead of a thread. `on_lost`

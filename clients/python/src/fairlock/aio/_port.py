@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from typing import Any, Coroutine
+from typing import Any
 
 import redis
 
 from .._client import packed
-from .._failures import described, describes_errors
+from .._failures import described, of_a_single_server
 from .._port import REDIRECTIONS_MAX
 from .._replies import Message
 from .._steps import (Answer, Ask, Flow, Listen, Outstanding, Result, Step, Subscribe,
@@ -17,7 +16,7 @@ from .._steps import (Answer, Ask, Flow, Listen, Outstanding, Result, Step, Subs
 from .._terms import Command, now
 from ._channel import Channel
 from ._routes import Route
-from ._tasks import Value, within
+from ._tasks import limited, within
 
 Mailbox = asyncio.Queue  # of Message
 class Port:
@@ -33,6 +32,8 @@ class Port:
         self._wake = wake
         self._acquires = acquires
         self._redirections = 0
+        #: Whether a request may have reached the server.
+        self.has_sent = False
         self._interrupted: asyncio.Task[Answer] | None = None
 
     async def run(self, flow: Flow[Result]) -> Result:
@@ -42,7 +43,8 @@ class Port:
             while True:
                 try:
                     result = await self._perform(step)
-                except redis.RedisError as error:
+                except redis.RedisError as failure:
+                    error = of_a_single_server(failure) if self._route.slot is None else failure
                     if not self._is_redirected(error):
                         step = flow.throw(error)
                 else:
@@ -74,7 +76,7 @@ class Port:
 
     async def _ask(self, ask: Ask) -> Answer:
         try:
-            return await _limited(ask.seconds, self._send(ask.command))
+            return await limited(ask.seconds, self._send(ask.command))
         except asyncio.TimeoutError:
             raise redis.TimeoutError(f"no reply within {ask.seconds:g} s") from None
 
@@ -93,6 +95,7 @@ class Port:
                 return task.result()
         except asyncio.CancelledError:
             self._interrupted = task
+            self.has_sent = True  # or it will, before it can be stopped
             raise
         finally:
             if timer is not None:
@@ -114,18 +117,14 @@ class Port:
             return await self._exchange(command)
 
     async def _exchange(self, command: Command) -> Answer:
-        """Passes by what execute_command() adds, such as attempts that would not be noticed here.
-        Only a client with a single connection has none in its pool."""
-        if self._route.lone_client is not None:
-            sent_at = now()
-            with describes_errors():
-                reply = await self._route.lone_client.execute_command(*command, NEVER_DECODE=True)
-            return Answer(reply, sent_at)
+        """Passes by what execute_command() adds, such as attempts that would not be noticed
+        here."""
         try:
             connection, pool = await self._route.connect()
             try:
                 whole = packed(command, connection.encoder)
                 sent_at = now()
+                self.has_sent = True
                 await connection.send_packed_command((whole,))
                 return Answer(await connection.read_response(disable_decoding=True), sent_at)
             except asyncio.CancelledError:
@@ -166,14 +165,6 @@ class Port:
 def _settle(end: asyncio.Future[None]) -> None:
     if not end.done():
         end.set_result(None)
-
-
-async def _limited(seconds: float | None, coroutine: Coroutine[Any, Any, Value]) -> Value:
-    """Raises asyncio.TimeoutError if it takes longer. Before Python 3.11, that costs a task."""
-    if sys.version_info < (3, 11):
-        return await asyncio.wait_for(coroutine, seconds)
-    async with asyncio.timeout(None if seconds is None else max(0.0, seconds)):
-        return await coroutine
 
 
 async def _cancel(task: asyncio.Task[Any]) -> None:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from typing import Any, MutableMapping, Protocol, cast
+from typing import Any, Hashable, MutableMapping, Protocol, cast
 
 import redis
 import redis.asyncio
-from redis.asyncio.client import PubSub
-from redis.asyncio.cluster import PRIMARY, ClusterNode, NodesManager
-from redis.exceptions import MovedError, RedisClusterException
 
 from .._client import AsyncClient, AsyncClusterClient, AsyncSingleClient, is_asyncio, name_of
+from .._failures import describes_errors
+from .._pools import own_options, place_of
 from .._replies import same_bytes
-from .._routes import Table, address_of, in_order_of_hope, is_table_outdated, without_table
 from .._slots import name_in_slot
+from .._table import Address, Table
 from .._terms import Name
+from ._pools import OwnPool, own_pool
+from ._tasks import limited
+
+_TABLE_SECONDS_MAX = 5.0
 
 
 class Route(Protocol):
@@ -27,18 +30,21 @@ class Route(Protocol):
         """The hash slot of the key; None if there is only one server."""
 
     @property
-    def address(self) -> str | None:
+    def address(self) -> Address | None:
         """Of the server, as far as this is known. Does no input or output."""
+
+    @property
+    def place(self) -> Hashable:
+        """Equal for clients of the same locks, as far as this can be told from their options."""
 
     def topic_name(self, base: str) -> str:
         """The name of a channel for the key, if `base` is the name of the channel."""
 
-    async def pubsub(self) -> tuple[Any, str | None]:
-        """A connection to the server for subscriptions, and the address of the server."""
+    async def find(self) -> None:
+        """Makes sure that the address is known, if there are several servers."""
 
-    @property
-    def lone_client(self) -> Any:
-        """A client with a single connection, which has none in its pool; otherwise None."""
+    async def pubsub(self) -> tuple[Any, Address | None]:
+        """A connection to the server for subscriptions, and the address of the server."""
 
     async def connect(self) -> tuple[Any, Any]:
         """Returns a connection to the server, and the pool to which it belongs."""
@@ -50,161 +56,165 @@ class Route(Protocol):
 class SingleRoute:
     """There is one server, or Sentinel names it to the pool."""
 
-    __slots__ = ("_client", "lone_client")
+    __slots__ = ("_client", "place")
     slot = None
     address = None
 
     def __init__(self, client: AsyncSingleClient) -> None:
         self._client = client
-        has_one = getattr(client, "single_connection_client", False)
-        self.lone_client = client if has_one else None
+        self.place = place_of(client.connection_pool)
 
     def topic_name(self, base: str) -> str:
         """See Route."""
         return base
 
-    async def pubsub(self) -> tuple[Any, str | None]:
+    async def find(self) -> None:
         """See Route."""
-        return self._client.pubsub(), None
+
+    async def pubsub(self) -> tuple[Any, Address | None]:
+        """See Route."""
+        return await own_pool(self._client.connection_pool).pubsub(), None
 
     async def connect(self) -> tuple[Any, Any]:
         """See Route."""
-        pool = self._client.connection_pool
-        return await pool.get_connection("LOCK"), pool
+        own = own_pool(self._client.connection_pool)
+        return await own.take(), own.pool
 
     def heed(self, _error: redis.RedisError) -> bool:
         """See Route."""
         return False
 
 
-class NodePool:
-    """The connections of one node, in the form of a redis.asyncio.ConnectionPool."""
+class Nodes:
+    """The nodes that a redis.asyncio.RedisCluster has, and our connections to each. Belongs to one
+    event loop."""
 
-    __slots__ = ("_node", "name")
+    def __init__(self, client: AsyncClusterClient) -> None:
+        # Before the client's first request, it has only those that the program has named.
+        nodes = client.get_nodes() or list(client.nodes_manager.startup_nodes.values())
+        self.loop = asyncio.get_running_loop()
+        self._client = weakref.ref(client)
+        self._class, self._options = nodes[0].connection_class, own_options(
+            nodes[0].connection_kwargs, None)
+        self._pools: dict[Address, OwnPool] = {}
+        self.table = Table([(node.host, node.port) for node in nodes],
+                           getattr(client.nodes_manager, "address_remap", None))
+        self._reading = asyncio.Lock()
 
-    def __init__(self, node: ClusterNode) -> None:
-        self._node = node
-        self.name = node.name
+    def pool(self, address: Address) -> OwnPool:
+        """That of one node."""
+        pool = self._pools.get(address)
+        if pool is None:
+            host, port = address
+            pool = OwnPool(self._class, {**self._options, "host": host, "port": port},
+                           self._client())
+            self._pools[address] = pool
+        return pool
 
-    async def get_connection(self, _name: str, *_hint: object) -> Any:
-        """An open one. The server may have closed it while it was idle."""
-        connection = self._node.acquire_connection()
-        try:
-            await connection.connect()
+    async def leader(self, slot: int) -> Address:
+        """Who leads the slot, as far as the nodes know. Reads the table if it is outdated."""
+        if self.table.is_outdated:
+            async with self._reading:
+                if self.table.is_outdated:  # no other task has read it
+                    await self._read(slot)
+        nodes = self.table.nodes(slot)
+        if not nodes:
+            raise self.table.unknown(None)
+        return nodes[0]
+
+    async def _read(self, slot: int) -> None:
+        failure: redis.RedisError | None = None
+        for address in self.table.to_ask(slot):
             try:
-                is_ready = not await connection.can_read()
-            except redis.ConnectionError:
-                is_ready = False
-            if not is_ready:
-                await connection.disconnect()
-                await connection.connect()
-        except BaseException:
-            await self.release(connection)
-            raise
-        return connection
-
-    async def release(self, connection: Any) -> None:
-        """Gives it back."""
-        self._node._free.append(connection)
+                self.table.learn(await limited(_TABLE_SECONDS_MAX,
+                                               _ask_for_slots(self.pool(address))), address)
+                return
+            except redis.RedisError as error:
+                failure = failure or error
+            except asyncio.TimeoutError:
+                failure = failure or redis.TimeoutError(
+                    f"no reply within {_TABLE_SECONDS_MAX:g} s")
+        raise self.table.unknown(failure) from failure
 
 
-_tables: MutableMapping[object, Table] = weakref.WeakKeyDictionary()  # by client
+async def _ask_for_slots(own: OwnPool) -> Any:
+    connection = await own.take()
+    try:
+        with describes_errors():
+            await connection.send_command("CLUSTER", "SLOTS")
+            return await connection.read_response()
+    except redis.ResponseError:
+        raise
+    except BaseException:
+        await connection.disconnect()
+        raise
+    finally:
+        await own.pool.release(connection)
+
+
+_nodes: MutableMapping[object, Nodes] = weakref.WeakKeyDictionary()  # by client
+
+
+def _nodes_of(client: AsyncClusterClient) -> Nodes:
+    nodes = _nodes.get(client)
+    if nodes is None or nodes.loop is not asyncio.get_running_loop():
+        nodes = _nodes[client] = Nodes(client)
+    return nodes
 
 
 class ClusterRoute:
-    """To the node of a fleet that leads the partition of the key, according to the table of slots
-    of a redis.asyncio.RedisCluster. The table is read again after failures."""
-
-    lone_client = None
+    """To the node of a fleet that leads the partition of the key."""
 
     def __init__(self, client: AsyncClusterClient, key: Name) -> None:
         self._client = client
-        self._table = _tables.setdefault(client, Table(asyncio.Lock()))
         self._key = key
+        self.place = id(client)
         self.slot = client.keyslot(key)
-        self._used = ""  # the name of the node
+        self._used: Address = ("", 0)  # the node of the last request
 
     @property
-    def address(self) -> str | None:
+    def address(self) -> Address | None:
         """See Route."""
-        return address_of(self._client, self.slot)
+        nodes = _nodes_of(self._client).table.nodes(self.slot)
+        return nodes[0] if nodes else ("slot", self.slot)
 
     def topic_name(self, base: str) -> str:
         """See Route."""
         return name_in_slot(base, same_bytes([self._key])[0], self.slot)
 
-    async def pubsub(self) -> tuple[Any, str | None]:
-        """See Route. redis-py 4.3 has no PubSub for clusters in asyncio."""
-        node = await self._leader()
-        return PubSub(NodePool(node), encoder=self._client.get_encoder()), node.name
+    async def find(self) -> None:
+        """See Route."""
+        await self._leader()
+
+    async def pubsub(self) -> tuple[Any, Address | None]:
+        """See Route."""
+        address = await self._leader()
+        return await _nodes_of(self._client).pool(address).pubsub(), address
 
     async def connect(self) -> tuple[Any, Any]:
         """See Route. If the node cannot be reached, tries the one that leads now: nothing has been
         sent yet."""
-        pool = NodePool(await self._leader())
+        leader = await self._leader()
         try:
-            return await pool.get_connection("LOCK"), pool
+            return await self._connect_to(leader)
         except (redis.ConnectionError, redis.TimeoutError) as error:
             self.heed(error)
-            other = NodePool(await self._leader())
-            if other.name == pool.name:
+            other = await self._leader()
+            if other == leader:
                 raise
-            return await other.get_connection("LOCK"), other
+            return await self._connect_to(other)
+
+    async def _connect_to(self, address: Address) -> tuple[Any, Any]:
+        own = _nodes_of(self._client).pool(address)
+        return await own.take(), own.pool
 
     def heed(self, error: redis.RedisError) -> bool:
         """See Route."""
-        if isinstance(error, MovedError):
-            if is_table_outdated(self._client):
-                self._table.failed = self._used
-            else:
-                self._client.nodes_manager._moved_exception = error
-            return True
-        self._table.note(error, self._used)
-        return False
+        return _nodes_of(self._client).table.heed(error, self._used)
 
-    async def _leader(self) -> Any:
-        try:
-            await self._client.initialize()
-            if self._table.failed is not None:
-                await self._read_table()
-            node = self._client.nodes_manager.get_node_from_slot(self.slot)
-            self._used = node.name
-            return node
-        except (RedisClusterException, LookupError) as error:
-            self._table.failed = ""
-            raise without_table(self._client, error) from error
-
-    async def _read_table(self) -> None:
-        async with self._table.lock:
-            failed = self._table.failed
-            if failed is not None:  # no other task has read it
-                manager = self._client.nodes_manager
-                await _replace_table(manager, in_order_of_hope(manager, self.slot, failed))
-                self._table.note_read()
-
-
-async def _replace_table(manager: Any, known: dict[str, Any]) -> None:
-    """Reads the table again. redis-py 4.3 would close all connections of the client, including
-    those on which requests wait. So the new table is read by another manager, and keeps the nodes
-    that the client knows already."""
-    options = manager.connection_kwargs
-    fresh = NodesManager([ClusterNode(node.host, node.port, **options) for node in known.values()],
-                         manager.require_full_coverage, **options)
-    try:
-        await fresh.initialize()
-    except BaseException:
-        await fresh.close("startup_nodes")
-        raise
-    nodes = {name: manager.nodes_cache.get(name, node)
-             for name, node in fresh.nodes_cache.items()}
-    for name, node in nodes.items():
-        node.server_type = fresh.nodes_cache[name].server_type
-    manager.slots_cache = {slot: [nodes[node.name] for node in serving]
-                           for slot, serving in fresh.slots_cache.items()}
-    manager._moved_exception = None
-    manager.set_nodes(manager.nodes_cache, nodes, remove_old=True)
-    manager.set_nodes(manager.startup_nodes, nodes, remove_old=True)
-    manager.default_node = manager.get_nodes_by_server_type(PRIMARY)[0]
+    async def _leader(self) -> Address:
+        self._used = await _nodes_of(self._client).leader(self.slot)
+        return self._used
 
 
 def route_to(client: AsyncClient, key: Name) -> Route:

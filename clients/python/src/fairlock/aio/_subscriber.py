@@ -11,6 +11,7 @@ import redis
 from .._failures import describes_errors, pauses
 from .._replies import Message
 from .._subscriber import SUBSCRIBE_SECONDS
+from .._table import Address
 from .._topics import Topic
 from ._routes import Route
 from ._tasks import start, within
@@ -32,7 +33,7 @@ class Subscriber:
         #: Held during each request about these topics.
         self.gate = asyncio.Lock()
         self._pubsub: Any = None  # while it is connected
-        self._address: str | None = None  # of the node
+        self._address: Address | None = None  # of the node
         self._number = 0  # of connections until now
         self._asked: set[str] = set()  # the names that this connection has asked for
         # By name: set when the subscription is confirmed; or set and removed when an attempt fails.
@@ -130,7 +131,7 @@ class Subscriber:
                         self.route.heed(error)
                 has_ended = self._ends(failure)
                 if pubsub is not None:
-                    await pubsub.close()
+                    await _close(pubsub)
                 if has_ended:
                     return
                 if failure is not None:
@@ -139,9 +140,9 @@ class Subscriber:
         finally:
             self._reader = self._pubsub = None
             if pubsub is not None:
-                await pubsub.close()
+                await _close(pubsub)
 
-    async def _begin(self, pubsub: Any, address: str | None) -> None:
+    async def _begin(self, pubsub: Any, address: Address | None) -> None:
         names = list(self.topics)
         await pubsub.subscribe(*names)  # connects
         self._pubsub, self._address = pubsub, address
@@ -182,3 +183,8 @@ class Subscriber:
                 self._events.setdefault(topic.name, asyncio.Event()).set()
         elif message["type"] == "message":
             topic.listeners.deliver(message["data"])
+
+
+async def _close(pubsub: Any) -> None:
+    """Before redis-py 5, the name of the method was another one."""
+    await (pubsub.aclose() if hasattr(pubsub, "aclose") else pubsub.close())

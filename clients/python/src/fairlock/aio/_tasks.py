@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import Any, Coroutine, TypeVar
 
 Value = TypeVar("Value")
@@ -34,3 +35,11 @@ async def within(seconds: float | None, coroutine: Coroutine[Any, Any, Value]) -
         return await asyncio.wait_for(coroutine, seconds)
     except asyncio.TimeoutError:
         return None
+
+
+async def limited(seconds: float | None, coroutine: Coroutine[Any, Any, Value]) -> Value:
+    """Raises asyncio.TimeoutError if it takes longer. Before Python 3.11, that costs a task."""
+    if sys.version_info < (3, 11):
+        return await asyncio.wait_for(coroutine, seconds)
+    async with asyncio.timeout(None if seconds is None else max(0.0, seconds)):
+        return await coroutine
