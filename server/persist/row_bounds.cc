@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "server/engine/api/types.h"
+#include "storage/records/token_blocks.h"
 
 namespace fairlock::persist {
 
@@ -15,7 +16,10 @@ bool IsKey(std::uint8_t db, std::string_view key) {
   return db < engine::kDatabases && key.size() <= engine::kKeyBytesMax;
 }
 
-bool IsHoldId(const rows::HoldId& id) { return IsKey(id.db, id.key) && id.token > 0; }
+// All tokens are below the highest possible ceiling.
+bool IsHoldId(const rows::HoldId& id) {
+  return IsKey(id.db, id.key) && id.token > 0 && id.token < storage::kTokenCeilingMax;
+}
 
 bool IsMode(const rows::Mode& mode) { return mode.limit >= 1 && mode.limit <= engine::kLimitMax; }
 

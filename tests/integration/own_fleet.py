@@ -1,5 +1,6 @@
 """Three etcd members and a few fairlock nodes on loopback, for tests of high availability."""
 
+import os
 import pathlib
 import re
 import shutil
@@ -23,11 +24,13 @@ class Process:
         self.words = words
         self.log = log
         self.process = None
+        self.environment = {}  # in addition to that of the test
 
     def start(self):
         with open(self.log, "ab") as output:
             self.process = subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=output,
-                                            stderr=output)
+                                            stderr=output,
+                                            env={**os.environ, **self.environment})
 
     def kill(self):
         self.process.send_signal(signal.SIGCONT)

@@ -5,6 +5,7 @@ import os
 import time
 import unittest
 
+import own_fleet
 import own_server
 from kept_server import KeptServer
 
@@ -69,6 +70,30 @@ class WallClock(unittest.TestCase):
         client = self.client()
         self.assertEqual(client.ask("CHECK", "kept", token), 1)
         self.assertGreater(client.ask("LOCK", "new", "b"), token)
+
+
+@unittest.skipUnless(own_server.IS_MEASURED, "a sanitizer is to be loaded first")
+class WallClocksOfAFleet(unittest.TestCase):
+
+    def test_a_standby_whose_clock_was_set_back_takes_over(self):
+        fleet = self.enterContext(own_fleet.Fleet(nodes=2, members=1))
+        leader = fleet.leader()
+        standby = next(node for node in fleet.nodes if node is not leader)
+        standby.terminate()
+        offset = fleet.directory / "offset"
+        offset.write_text(str(24 * HOUR))
+        standby.environment = {"LD_PRELOAD": os.environ["STEPPED_CLOCK"],
+                               "CLOCK_OFFSET": str(offset)}
+        standby.start()
+        fleet.await_nodes(own_fleet.START_SECONDS_MAX)
+        offset.write_text("0")
+        with leader.connect() as client:
+            token = client.ask("LOCK", "kept", "a", "EX", 600)
+        leader.kill()
+        self.assertIs(fleet.await_leader(), standby)
+        with standby.connect() as client:
+            self.assertEqual(client.ask("CHECK", "kept", token), 1)
+            self.assertGreater(client.ask("LOCK", "new", "b"), token)
 
 
 if __name__ == "__main__":

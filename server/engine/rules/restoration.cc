@@ -159,8 +159,10 @@ Claim& Restoration::RestorePlace(const KeyName& key, const rows::Place& row, Tim
   return claim;
 }
 
+// The first token may be lower than the one that the clock gave when the process started, because
+// the clock may have been set back since then. Nothing has been granted yet.
 void Restoration::EndRestore(Token first_token, Step step) {
-  assert(first_token >= state_.next_token && first_token > state_.counts.newest_token);
+  assert(first_token > state_.counts.newest_token);
   state_.next_token = first_token;
   for (ContendedLock& contended : state_.queues)
     grants_.GrantNext(contended.queue.front().lock, step);
