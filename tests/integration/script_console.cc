@@ -51,7 +51,7 @@ void Console::Execute(std::string& reply) {
   }
   std::size_t keys = 0;
   std::from_chars(arguments[2].data(), arguments[2].data() + arguments[2].size(), keys);
-  const auto loaded = stage_.interpreter.Load(arguments[1]);
+  const auto loaded = stage_.interpreter.Load(arguments[1], stage_.host);
   if (loaded.script == nullptr) {
     reply = "-ERR " + loaded.error + "\r\n";
     return;
