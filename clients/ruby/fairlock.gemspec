@@ -12,6 +12,6 @@ Gem::Specification.new do |spec|
   spec.license = "BSD-3-Clause"
   spec.required_ruby_version = ">= 3.1"
   spec.files = Dir.chdir(__dir__) { Dir["README.md", "lib/**/*.{rb,erb}"] }
-  spec.add_dependency "redis", ">= 4.2", "< 6"
+  spec.add_dependency "redis", ">= 4.2", "< 7"
   spec.metadata["rubygems_mfa_required"] = "true"
 end

@@ -101,7 +101,11 @@ class Case < Minitest::Test
   def ask(*command) = @outside.call(*command)
 
   # The owners in the queue.
-  def waiters(key) = ask("QUEUE", key).map { |place| place.each_slice(2).to_h["owner"] }
+  def waiters(key)
+    # A map is a flat list in RESP 2, and a hash in RESP 3.
+    places = ask("QUEUE", key).map { |place| place.is_a?(Hash) ? place : place.each_slice(2).to_h }
+    places.map { |place| place["owner"] }
+  end
 
   def assert_nothing_left(*keys)
     keys.each { |key| assert_equal [0, []], [ask("LOCKED", key), waiters(key)], key }

@@ -49,7 +49,7 @@ module Fairlock
         @attempts += 1
         ask
       rescue *Failures::ALL => error
-        raise Failures.translated(error) unless Failures.temporary?(error)
+        raise Failures.translated(error, @terms.names) unless Failures.temporary?(error)
         raise unless ask_again?
 
         # A read time-out that is shorter than the wait is no failure.
@@ -96,8 +96,10 @@ module Fairlock
       return confirm(explanation.token, answer.sent_at) if explanation.token
       return listen(answer.sent_at) if @channel && explanation.status == "queued"
 
-      raise Denied, explanation
+      raise denied(explanation)
     end
+
+    def denied(explanation) = Denied.new(explanation, @terms.names, @wait)
 
     def confirm(token, sent_at, always: false)
       lease = @terms.lease
@@ -139,9 +141,10 @@ module Fairlock
     def still_waits? = !@port.ask(["POSITION", @terms.first_key, @owner]).reply.nil?
 
     def ended(message)
-      return Deadlock.new("the wait would never end") if message.reason == "deadlock"
+      return Deadlock.new("#{@terms.names}: the wait would never end") if
+        message.reason == "deadlock"
 
-      WaitEnded.new("#{message.event}: another request ended this wait")
+      WaitEnded.new("#{@terms.names}: #{message.event}: another request ended this wait")
     end
 
     # Asks once more, without waiting.
@@ -151,7 +154,7 @@ module Fairlock
       return confirm(explanation.token, answer.sent_at) if explanation.token
 
       explanation.status = "timeout" if @wait&.positive?
-      raise Denied, explanation
+      raise denied(explanation)
     end
   end
   private_constant :Acquisition

@@ -112,7 +112,7 @@ module Fairlock
       ready("")
     rescue *Failures::ALL => error
       close
-      raise Failures.translated(error)
+      raise Failures.translated(error, "the channel")
     end
 
     # Of several partitions, each slot has its own name.

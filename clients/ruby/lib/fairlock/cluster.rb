@@ -187,8 +187,6 @@ module Fairlock
 
     def ask(command) = follow { |connections| connections.ask(command) }
 
-    def lend(&block) = Session.lend(self, &block)
-
     # Yields the connections to the leader; again, if the request was not executed because another
     # node leads.
     def follow

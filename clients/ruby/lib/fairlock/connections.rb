@@ -3,7 +3,6 @@
 require_relative "clock"
 require_relative "cluster"
 require_relative "failures"
-require_relative "session"
 
 module Fairlock
   # What Redis::Namespace does to a client. Namespaces may be nested, and each may be a Proc.
@@ -101,7 +100,9 @@ module Fairlock
     def ask(command)
       connection = take
       sent_at = Fairlock.now
-      reply = connection.without_reconnect { connection.call(*command) }
+      reply = Failures.of_gem do
+        connection.without_reconnect { connection.call(*command) }
+      end
       is_usable = true
       Answer.new(reply, sent_at)
     rescue ::Redis::CommandError => error
@@ -111,10 +112,6 @@ module Fairlock
     ensure
       put(connection, is_usable) if connection
     end
-
-    # Yields a Session, whose connection nobody else uses meanwhile. If the block raises, it is
-    # closed.
-    def lend(&block) = Session.lend(self, &block)
 
     # A new connection. A client's copy would use the database of the client's options.
     def open
@@ -147,7 +144,6 @@ module Fairlock
     def of_key(_key) = self
     def leader(_key) = self
     def each_leader = yield(self)
-    def follow = yield(self)
     def channel_tag(_key) = nil
     def doubt = nil
 

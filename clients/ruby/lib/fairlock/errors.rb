@@ -10,9 +10,34 @@ module Fairlock
     # Says which owners hold the lock, and how long the wait may take.
     attr_reader :explanation
 
-    def initialize(explanation)
+    # `names`: the keys, for people. `wait`: how long the wait has lasted at most, in seconds.
+    def initialize(explanation, names = nil, wait = nil)
       @explanation = explanation
-      super(explanation.to_s)
+      super(names ? text(names, wait) : explanation.to_s)
+    end
+
+    private
+
+    # For example: order:42 not granted in 10 s: held by worker-2 for 3.0 s; 2 waiting.
+    def text(names, wait)
+      why = explanation
+      parts = [holders || why.reason,
+               ("#{why.waiters} waiting" if why.waiters.to_i.positive?),
+               ("position #{why.position}" if why.position),
+               (format("about %.1f s", why.eta) if why.eta)].compact
+      time = " in #{wait} s" if wait.to_f.positive?
+      which = " (#{Fairlock.shown(why.key)})" if why.key && names != Fairlock.shown(why.key)
+      "#{names} not granted#{time}: #{parts.join('; ')}#{which}"
+    end
+
+    def holders
+      return if explanation.holders.empty?
+
+      some = explanation.holders.map do |holder|
+        format("%<owner>s for %<seconds>.1f s", owner: Fairlock.shown(holder.owner),
+                                                seconds: holder.held_for)
+      end
+      "held by #{some.join(', ')}"
     end
   end
 

@@ -1,6 +1,14 @@
 # frozen_string_literal: true
 
+# The texts of this library.
 module Fairlock
+  # A key or an owner for people: what is no text, and what is not printable, as escapes.
+  def self.shown(name)
+    text = name.to_s.b.force_encoding(Encoding::UTF_8)
+    text = text.scrub { |bytes| bytes.bytes.map { |byte| format("\\x%02x", byte) }.join }
+    text.gsub(/[^[:print:]]/) { |character| character.dump[1..-2] }
+  end
+
   # Reads maps, which are flat lists in RESP 2 and hashes in RESP 3.
   module Replies
     def self.map(reply) = reply.is_a?(Hash) ? reply : reply.each_slice(2).to_h
@@ -35,8 +43,9 @@ module Fairlock
     end
 
     def to_s
-      parts = [key ? "#{key}: #{status}" : status, reason]
-      parts << "held by #{holders.map(&:owner).join(', ')}" if holders.any?
+      parts = [key ? "#{Fairlock.shown(key)}: #{status}" : status, reason]
+      parts << "held by #{holders.map { |one| Fairlock.shown(one.owner) }.join(', ')}" if
+        holders.any?
       parts << "position #{position}" if position
       parts << format("about %.1f s", eta) if eta
       parts.compact.join(", ")

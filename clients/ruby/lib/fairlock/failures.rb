@@ -10,9 +10,32 @@ module Fairlock
   module Failures
     # Version 4 of the gem does not wrap all errors of sockets.
     ALL = [::Redis::BaseError, OpenSSL::SSL::SSLError, SystemCallError, IOError, SocketError].freeze
+    # Since version 5, the gem stands on another one, and does not translate all of its errors.
+    OF_ITS_CLIENT = defined?(::RedisClient::Error) ? [::RedisClient::Error].freeze : [].freeze
     TEMPORARY_WORDS = %w[CLUSTERDOWN LOADING NOQUORUM READONLY TRYAGAIN].freeze
 
+    private_constant :OF_ITS_CLIENT
+
     module_function
+
+    # Raises the errors of the block as errors of the gem, which ALL contains.
+    def of_gem
+      yield
+    rescue *OF_ITS_CLIENT => error
+      raise kind_in_gem(error), error.message, error.backtrace
+    end
+
+    # A password that is refused is no reason to ask again, although the gem says so.
+    def kind_in_gem(error)
+      case error
+      when ::RedisClient::TimeoutError then ::Redis::TimeoutError
+      when ::RedisClient::CannotConnectError then ::Redis::CannotConnectError
+      when ::RedisClient::PermissionError then ::Redis::PermissionError
+      when ::RedisClient::CommandError then ::Redis::CommandError
+      when ::RedisClient::ConnectionError then ::Redis::ConnectionError
+      else ::Redis::ProtocolError
+      end
+    end
 
     # Whether the same request may succeed later: the server is restarting, or fails over.
     def temporary?(error)
@@ -32,18 +55,20 @@ module Fairlock
       ALL.any? { |kind| error.is_a?(kind) } ? temporary?(error) : !error.is_a?(Error)
     end
 
-    # The error of this library for an error reply, or the error itself.
-    def translated(error)
+    # The error of this library for an error reply, whose text begins with these names; or the error
+    # itself.
+    def translated(error, names)
       return error unless error.is_a?(::Redis::CommandError)
 
+      text = error.message
       case word(error)
-      when "DEADLOCK" then Deadlock.new(error.message.delete_prefix("DEADLOCK "))
-      when "SUPERSEDED", "CANCELLED", "UNBLOCKED" then WaitEnded.new(error.message)
-      when "MOVED" then NeedsCluster.new(error.message)
+      when "DEADLOCK" then Deadlock.new("#{names}: #{text.delete_prefix('DEADLOCK ')}")
+      when "SUPERSEDED", "CANCELLED", "UNBLOCKED" then WaitEnded.new("#{names}: #{text}")
+      when "MOVED" then NeedsCluster.new(text)
       else
-        return error unless error.message.downcase.include?("unknown command")
+        return error unless text.downcase.include?("unknown command")
 
-        NotFairlock.new("the server is not fairlock, it may be Redis: #{error.message}")
+        NotFairlock.new("#{names}: the server is not fairlock, it may be Redis: #{text}")
       end
     end
 

@@ -6,6 +6,7 @@ require_relative "failures"
 require_relative "hold_state"
 require_relative "pauses"
 require_relative "renewals"
+require_relative "terms"
 
 module Fairlock
   # A lock that is held. In a child that was forked meanwhile, its methods send nothing.
@@ -50,6 +51,7 @@ module Fairlock
     # Renews the lease now; with `lease`, this is its length from now on. A renewal never makes a
     # lease end earlier than before.
     def renew(lease: nil)
+      Terms.check_duration("lease", lease, may_be_zero: false) unless lease.nil?
       check
       begin
         ask_renewal(lease || @state.lease)
@@ -59,7 +61,7 @@ module Fairlock
       end
       check
     rescue *Failures::ALL => error
-      raise Failures.translated(error)
+      raise Failures.translated(error, @state.terms.names)
     end
 
     # Releases the lock; returns whether it was held until now. If the server cannot be reached,
@@ -79,6 +81,7 @@ module Fairlock
     # Fairlock.lock(..., owner: new_owner). From the request on, this hold is not held any more,
     # unless the server refuses the transfer.
     def transfer(new_owner, lease: nil)
+      Terms.check_duration("lease", lease, may_be_zero: false) unless lease.nil?
       check
       raise ArgumentError, "only a lock of one key can be transferred" unless keys.one?
 
@@ -91,7 +94,7 @@ module Fairlock
       check unless token
       token
     rescue *Failures::ALL => error
-      raise Failures.translated(error)
+      raise Failures.translated(error, @state.terms.names)
     end
 
     # Ends a block that held the lock: releases it, and raises LostHold if it was lost during a

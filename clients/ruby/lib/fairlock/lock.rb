@@ -16,6 +16,7 @@ module Fairlock
     attr_reader :redis, :terms, :owner, :channel, :renew, :on_lost
 
     def initialize(redis, terms, wait: nil, owner: nil, channel: nil, renew: true, on_lost: nil)
+      Terms.check_duration("wait", wait) unless wait.nil?
       @redis = redis
       @terms = terms
       @wait = wait

@@ -34,6 +34,7 @@ module Fairlock
     # For a caller that was skipped: returns true once the winner has ended and its record can be
     # read, or false when the time is over. Takes no lock.
     def wait_for_winner(key, seconds)
+      Terms.check_duration("the time", seconds)
       give_up_at = Fairlock.now + seconds
       pauses = Pauses.new
       name = Connections.prefix_of(@redis) + name_of(key)
@@ -42,7 +43,7 @@ module Fairlock
         command = ["WAIT", name, "TIMEOUT", "#{(left * 1000).ceil}ms"]
         Connections.of(@redis).of_key(name).ask(command).reply == 1
       rescue *Failures::ALL => error
-        raise Failures.translated(error) unless Failures.temporary?(error)
+        raise Failures.translated(error, Fairlock.shown(name)) unless Failures.temporary?(error)
         raise if Fairlock.now >= give_up_at
 
         pauses.pause(give_up_at) unless error.is_a?(::Redis::TimeoutError)

@@ -25,20 +25,35 @@ module Fairlock
     class << self
       # The locks of the jobs.
       attr_accessor :store
+      # What happens to jobs while the lock server cannot be reached: see install.
+      attr_reader :on_outage
 
-      # Must be called once by each process that pushes or runs jobs.
-      def install(redis)
+      # Must be called once by each process that pushes or runs jobs. `on_outage`: while the lock
+      # server cannot be reached, :raise raises the error of the connection, so that nothing is
+      # pushed or run, and :run pushes and runs jobs without their locks. The option
+      # `unique_on_outage` of a class takes precedence.
+      def install(redis, on_outage: :raise)
         @store = Store.new(redis)
+        @on_outage = checked_outage(on_outage)
         return if @is_installed
 
         @is_installed = true
-        install_in(::Sidekiq)
+        # Since version 7, the configuration is an object.
+        newer = ::Sidekiq.respond_to?(:default_configuration)
+        install_in(newer ? ::Sidekiq.default_configuration : ::Sidekiq)
       end
 
       # The digest starts with the name of the class, so that digests can be searched by pattern.
       def digest_of(job)
         content = JSON.generate([job["class"], job["queue"], job["args"]])
         "unique:#{job['class']}:#{Digest::SHA256.hexdigest(content)[0, 32]}"
+      end
+
+      # Raises ArgumentError for anything else.
+      def checked_outage(choice)
+        return choice.to_sym if %w[raise run].include?(choice.to_s)
+
+        raise ArgumentError, "on_outage must be :raise or :run, got #{choice.inspect}"
       end
 
       private

@@ -95,12 +95,14 @@ module Fairlock
       redis = @connections.open
       names = @mutex.synchronize { @names.each_value { |name| name.state = :sent }.keys }
       sender = sender_of(redis)
-      redis.subscribe_with_timeout(@silence * SILENCES, *names) do |on|
-        on.subscribe do |name, _|
-          yield
-          confirm(name, sender)
+      Failures.of_gem do
+        redis.subscribe_with_timeout(@silence * SILENCES, *names) do |on|
+          on.subscribe do |name, _|
+            yield
+            confirm(name, sender)
+          end
+          on.message { |name, text| hear(name, text) }
         end
-        on.message { |name, text| hear(name, text) }
       end
     ensure
       @mutex.synchronize { @sender = nil }
@@ -111,9 +113,9 @@ module Fairlock
     # what its methods do.
     def sender_of(redis)
       client = redis._client
-      return redis.method(:public_send) unless client.respond_to?(:write)
+      return ->(*command) { client.write(command) } if client.respond_to?(:write)
 
-      ->(*command) { client.write(command) }
+      ->(*command) { Failures.of_gem { redis.public_send(*command) } }
     end
 
     # What was published before the subscription is lost, so the waits must ask again.

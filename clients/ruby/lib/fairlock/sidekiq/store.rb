@@ -12,7 +12,8 @@ module Fairlock
       LIST_COUNT = 1000
       COUNTS = %w[acquired denied released expired broken].freeze
       ASK_SECONDS = 5
-      private_constant :LIST_COUNT, :COUNTS, :ASK_SECONDS
+      HOLD_SECONDS = 30
+      private_constant :LIST_COUNT, :COUNTS, :ASK_SECONDS, :HOLD_SECONDS
 
       def initialize(redis)
         @redis = redis
@@ -27,13 +28,27 @@ module Fairlock
 
       def unlock(digest, jid) = ask("UNLOCK", digest, jid) == 1
 
-      # Holds the digest while the block runs, but never longer than this process lives: a hold
-      # without a lease ends with its session and leaves nothing to clean up. Returns false without
-      # calling the block if the digest was denied.
-      def hold(digest, jid, type:, limit:, meta:, wait: 0, &block)
-        terms = terms_of(digest, lease: nil, session: true, limit: limit, label: type, meta: meta)
-        port = @connections.of_key(terms.first_key)
-        port.lend { |session| hold_over(session, terms, jid, wait, &block) }
+      # Holds the digest while the block runs; returns false without calling it if the digest was
+      # denied.
+      def hold(digest, jid, **options)
+        hold = take_hold(digest, jid, **options)
+        return false if hold.nil?
+
+        begin
+          yield
+        ensure
+          hold.release
+        end
+        true
+      end
+
+      # Returns a Hold of the digest, or nil if it was denied. It is renewed, so it outlives its
+      # connection, and a process that dies holds the digest for HOLD_SECONDS at most.
+      def take_hold(digest, jid, type:, limit:, meta:, wait: 0)
+        Fairlock.lock(@redis, digest, owner: jid, lease: HOLD_SECONDS, wait: wait, limit: limit,
+                                      label: type, meta: JSON.generate(meta)).acquire
+      rescue Denied
+        nil
       end
 
       # Transfers the digest from the old job to the new one; returns false if the old one no longer
@@ -107,7 +122,7 @@ module Fairlock
         begin
           @connections.of_key(key).ask([command, key, *words]).reply
         rescue *Failures::ALL => error
-          raise Failures.translated(error) unless Failures.temporary?(error)
+          raise Failures.translated(error, Fairlock.shown(digest)) unless Failures.temporary?(error)
           raise if Fairlock.now >= give_up_at
 
           pauses.pause(give_up_at)
@@ -120,17 +135,6 @@ module Fairlock
         true
       rescue Denied
         false
-      end
-
-      def hold_over(session, terms, jid, wait)
-        return false unless take(session, terms, jid, wait)
-
-        begin
-          yield
-        ensure
-          session.ask(terms.unlock(jid))
-        end
-        true
       end
 
       def rows_of(leader, words)

@@ -32,24 +32,59 @@ module Fairlock
       def ends_when_run_ends? = type == "until_executed"
       def held_while_running? = type.end_with?("while_executing")
 
+      # Whether the job has its lock now. During an outage, it may do without.
       def take
-        Sidekiq.store.lock(digest, jid, type: type, limit: limit, ttl: ttl, meta: meta)
+        despite_outage(true) do
+          Sidekiq.store.lock(digest, jid, type: type, limit: limit, ttl: ttl, meta: meta)
+        end
       end
 
-      def release = Sidekiq.store.unlock(digest, jid)
+      def release = despite_outage(false) { Sidekiq.store.unlock(digest, jid) }
 
       # Runs the block while holding the lock; if the lock is denied, returns false without calling
       # the block.
-      def run(&block)
+      def run
         run_digest = type == "while_executing" ? digest : "#{digest}:run"
-        Sidekiq.store.hold(run_digest, jid, type: type, limit: limit, meta: meta,
-                                            wait: job["unique_wait"] || 0, &block)
+        hold = despite_outage(:none) do
+          Sidekiq.store.take_hold(run_digest, jid, type: type, limit: limit, meta: meta,
+                                                   wait: job["unique_wait"] || 0)
+        end
+        return false if hold.nil?
+
+        begin
+          yield
+        ensure
+          release_after_run(hold) unless hold == :none
+        end
+        true
       end
 
       private
 
+      def despite_outage(result)
+        yield
+      rescue *Failures::ALL => error
+        choice = Sidekiq.checked_outage(job["unique_on_outage"] || Sidekiq.on_outage || :raise)
+        raise if choice == :raise || !Failures.temporary?(error)
+
+        ::Sidekiq.logger.warn("#{digest}: job #{jid} does without its lock: #{error.message}")
+        result
+      end
+
+      # What was lost, or could not be released, must not make Sidekiq run finished work again.
+      def release_after_run(hold)
+        return if hold.release
+
+        ::Sidekiq.logger.warn("#{digest}: the lock of job #{jid} was lost while it ran")
+      end
+
       def limit = job["unique_limit"] || 1
-      def ttl = job["unique_ttl"] || TTL_SECONDS
+
+      # It counts from the time for which the job is scheduled.
+      def ttl
+        delay = job["at"] ? [job["at"].to_f - Time.now.to_f, 0].max : 0
+        [(job["unique_ttl"] || TTL_SECONDS) + delay, Terms::SECONDS_MAX].min
+      end
 
       def meta
         arguments = JSON.generate(job["args"])

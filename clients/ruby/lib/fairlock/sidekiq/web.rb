@@ -16,6 +16,8 @@ module Fairlock
       # What the views call.
       module Helpers
         def locks_view(name) = File.read(File.join(VIEWS, "#{name}.erb"))
+        # Of the query or the form. Version 8 tells these from the parts of the path.
+        def locks_param(name) = (respond_to?(:url_params) ? url_params(name) : params[name]).to_s
         def locks_path = "#{root_path}locks"
         def lock_path(digest) = "#{root_path}lock?digest=#{CGI.escape(digest)}"
       end
@@ -28,26 +30,27 @@ module Fairlock
 
       def self.register_list(app)
         app.get("/locks") do
-          @pattern = params["pattern"].to_s.empty? ? DIGESTS : params["pattern"]
+          @pattern = locks_param("pattern").empty? ? DIGESTS : locks_param("pattern")
           @entries = Sidekiq.store.list(@pattern)
           @metrics = Sidekiq.store.metrics
           erb(locks_view("locks"))
         end
         app.post("/locks") do
-          Sidekiq.store.delete(params["pattern"], reason: "deleted in Sidekiq's web interface")
+          Sidekiq.store.delete(locks_param("pattern"), reason: "deleted in Sidekiq's web interface")
           redirect(locks_path)
         end
       end
 
       def self.register_lock(app)
         app.get("/lock") do
-          @digest = params["digest"].to_s
+          @digest = locks_param("digest")
           @entry = Sidekiq.store.find(@digest)
           redirect(locks_path) if @entry.nil?
           erb(locks_view("lock"))
         end
         app.post("/lock") do
-          Sidekiq.store.delete_one(params["digest"], reason: "deleted in Sidekiq's web interface")
+          Sidekiq.store.delete_one(locks_param("digest"),
+                                   reason: "deleted in Sidekiq's web interface")
           redirect(locks_path)
         end
       end
@@ -56,5 +59,12 @@ module Fairlock
   end
 end
 
-Sidekiq::Web.register(Fairlock::Sidekiq::Web)
-Sidekiq::Web.tabs["Locks"] = "locks"
+# Version 8 needs the name, the tab and the path of its page; before 7.3, there was another way.
+if Sidekiq::Web.respond_to?(:configure)
+  Sidekiq::Web.configure do |web|
+    web.register(Fairlock::Sidekiq::Web, name: "fairlock", tab: "Locks", index: "locks")
+  end
+else
+  Sidekiq::Web.register(Fairlock::Sidekiq::Web)
+  Sidekiq::Web.tabs["Locks"] = "locks"
+end
