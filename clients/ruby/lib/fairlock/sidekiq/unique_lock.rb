@@ -86,10 +86,16 @@ module Fairlock
         [(job["unique_ttl"] || TTL_SECONDS) + delay, Terms::SECONDS_MAX].min
       end
 
+      # In seconds; from version 8 on, Sidekiq's times are whole milliseconds.
+      def created_at
+        time = job["created_at"]
+        time.is_a?(Integer) ? time / 1000.0 : time
+      end
+
       def meta
         arguments = JSON.generate(job["args"])
         { worker: job["class"], queue: job["queue"], limit: limit, timeout: job["unique_wait"],
-          ttl: ttl, type: type, at: job["created_at"],
+          ttl: ttl, type: type, at: created_at,
           args: arguments.bytesize > ARGUMENT_BYTES_MAX ? "too long" : job["args"] }
       end
     end
