@@ -7,6 +7,7 @@ import redis
 import redis.cluster
 import support  # noqa: F401  (finds the library)
 
+from fairlock._failures import of_a_cluster
 from fairlock._slots import name_in_slot
 from fairlock._table import Table
 
@@ -47,6 +48,15 @@ class Tables(unittest.TestCase):
         self.assertFalse(self.table.is_outdated)
         self.assertEqual(Table([A]).nodes(5), [])
         self.assertTrue(Table([A]).is_outdated)
+
+    def test_a_redirection_counts_in_any_form(self):
+        for error in (redis.exceptions.MovedError("7 10.0.0.2:2"),
+                      redis.ResponseError("MOVED 7 10.0.0.2:2")):
+            self.setUp()
+            self.assertTrue(self.table.heed(of_a_cluster(error), A))
+            self.assertEqual(self.table.nodes(7)[0], B)
+        other = redis.ResponseError("ERR MOVED 7 10.0.0.2:2")
+        self.assertIs(of_a_cluster(other), other)
 
     def test_a_redirection_is_about_the_whole_partition(self):
         error = redis.exceptions.MovedError("7 10.0.0.2:2")

@@ -66,6 +66,13 @@ def of_a_single_server(error: redis.RedisError) -> redis.RedisError:
     return redis.ResponseError(f"MOVED {error}") if is_moved else error
 
 
+def of_a_cluster(error: redis.RedisError) -> redis.RedisError:
+    """Older versions of redis-py tell a redirection from other errors only in connections that
+    their own cluster client has opened."""
+    is_moved = isinstance(error, redis.ResponseError) and str(error).startswith("MOVED ")
+    return redis.exceptions.MovedError(str(error)[len("MOVED "):]) if is_moved else error
+
+
 def described(error: IndexError) -> redis.ConnectionError:
     """In asyncio, a TLS connection that the server ends raises an OSError without arguments, for
     which redis-py 4.3 raises IndexError."""

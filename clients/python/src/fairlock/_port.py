@@ -11,7 +11,7 @@ import redis
 
 from ._channel import Channel
 from ._client import packed
-from ._failures import of_a_single_server
+from ._failures import of_a_cluster, of_a_single_server
 from ._replies import Message
 from ._routes import Route
 from ._steps import (Answer, Ask, Flow, Listen, Outstanding, Result, Step, Subscribe,
@@ -49,7 +49,8 @@ class Port:
                 try:
                     result = self._perform(step)
                 except redis.RedisError as failure:
-                    error = of_a_single_server(failure) if self._route.slot is None else failure
+                    is_single = self._route.slot is None
+                    error = (of_a_single_server if is_single else of_a_cluster)(failure)
                     if not self._is_redirected(error):
                         step = flow.throw(error)
                 else:

@@ -12,6 +12,7 @@ import redis
 from redis.client import PubSub
 
 from ._client import Client, ClusterClient, SingleClient, is_asyncio, name_of
+from ._failures import of_a_cluster
 from ._pools import OwnPool, own_options, own_pool, place_of
 from ._replies import same_bytes
 from ._slots import name_in_slot
@@ -214,7 +215,7 @@ class ClusterRoute:
 
     def heed(self, error: redis.RedisError) -> bool:
         """See Route."""
-        return self._nodes.table.heed(error, self._used)
+        return self._nodes.table.heed(of_a_cluster(error), self._used)
 
     def _leader(self) -> Address:
         self._used = self._nodes.leader(self.slot)

@@ -8,7 +8,7 @@ from typing import Any
 import redis
 
 from .._client import packed
-from .._failures import described, of_a_single_server
+from .._failures import described, of_a_cluster, of_a_single_server
 from .._port import REDIRECTIONS_MAX
 from .._replies import Message
 from .._steps import (Answer, Ask, Flow, Listen, Outstanding, Result, Step, Subscribe,
@@ -44,7 +44,8 @@ class Port:
                 try:
                     result = await self._perform(step)
                 except redis.RedisError as failure:
-                    error = of_a_single_server(failure) if self._route.slot is None else failure
+                    is_single = self._route.slot is None
+                    error = (of_a_single_server if is_single else of_a_cluster)(failure)
                     if not self._is_redirected(error):
                         step = flow.throw(error)
                 else:

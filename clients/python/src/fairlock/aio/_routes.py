@@ -10,7 +10,7 @@ import redis
 import redis.asyncio
 
 from .._client import AsyncClient, AsyncClusterClient, AsyncSingleClient, is_asyncio, name_of
-from .._failures import describes_errors
+from .._failures import describes_errors, of_a_cluster
 from .._pools import own_options, place_of
 from .._replies import same_bytes
 from .._slots import name_in_slot
@@ -210,7 +210,7 @@ class ClusterRoute:
 
     def heed(self, error: redis.RedisError) -> bool:
         """See Route."""
-        return _nodes_of(self._client).table.heed(error, self._used)
+        return _nodes_of(self._client).table.heed(of_a_cluster(error), self._used)
 
     async def _leader(self) -> Address:
         self._used = await _nodes_of(self._client).leader(self.slot)
