@@ -202,9 +202,13 @@ void AsyncConnection::BeginLogin() {
   // another user would be wrong.
   if (!login_.user.empty() || !login_.password.empty()) {
     const std::string_view user = login_.user.empty() ? "default" : std::string_view(login_.user);
-    hello.insert(hello.end(), {"AUTH", user, login_.password});
+    for (const std::string_view word :
+         {std::string_view("AUTH"), user, std::string_view(login_.password)}) {
+      hello.push_back(word);
+    }
   }
-  hello.insert(hello.end(), {"SETNAME", "fairlockctl"});
+  hello.push_back("SETNAME");
+  hello.push_back("fairlockctl");
   protocol::AppendRequest(output_, hello);
   login_replies_left_ = 1;
   if (login_.database != 0) {
