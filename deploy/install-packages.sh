@@ -47,7 +47,7 @@ if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
   done <<<"$wanted"
 else
   Fail "This is not a Debian system: there is no apt-get or no dpkg-query." \
-    "fairlock is built on Debian 12 and 13 with these packages:" "$wanted"
+    "fairlock is built on Debian 12 with these packages:" "$wanted"
 fi
 [ ${#missing_lines[@]} -gt 0 ] || exit 0
 
@@ -78,6 +78,6 @@ if ! AptGet install --no-install-recommends "${missing[@]}"; then
   for package in "${missing[@]}"; do
     IsInstalled "$package" || echo "not installed: $package" >&2
   done
-  Fail "Some packages could not be installed. fairlock needs Debian 12 (bookworm) or 13 (trixie)," \
-    "its main repository in the sources of apt, and a network that reaches it."
+  Fail "Some packages could not be installed. fairlock needs Debian 12 (bookworm), its main" \
+    "repository in the sources of apt, and a network that reaches it."
 fi
