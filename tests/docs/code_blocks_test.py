@@ -274,6 +274,26 @@ class CodeBlocks(unittest.TestCase):
                         if isinstance(reply, ErrorReply):
                             self.assertNotRegex(reply, "^ERR|^NOPERM", block.name)
 
+    def test_requests_in_csharp_are_understood(self):
+        """Literals are sent as they stand, other arguments as a word or a number."""
+        requests = 0
+        for block in self.of("csharp"):
+            for call in re.findall(r"ExecuteAsync\(((?:[^()]|\([^()]*\))*)\)", block.text):
+                words = [self.word_of(argument) for argument in re.split(r",\s*", call)]
+                with self.subTest(block.name, words=words), Server() as server, \
+                        server.connect() as subscriber, server.connect() as client:
+                    subscriber.ask("SUBSCRIBE", "word")
+                    self.assertNotIsInstance(client.ask(*words), ErrorReply)
+                    requests += 1
+        self.assertGreater(requests, 2)
+
+    @staticmethod
+    def word_of(argument):
+        literal = re.match(r'"([^"]*)"', argument)
+        if literal:
+            return literal[1]
+        return "1000" if re.search(r"\d|Milliseconds", argument) else "word"
+
     def test_shell_blocks_name_what_exists(self):
         """Checks only the syntax, files and presets, because some blocks start builds or long
         runs."""
