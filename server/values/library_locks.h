@@ -47,7 +47,7 @@ struct LibraryLock {
   std::size_t overdue_count = 0;
 };
 
-// Values with more elements than this are not looked at: no library's lock has so many.
+// Values with more elements than this are not looked at: no lock of a library has them.
 inline constexpr std::size_t kLibraryElementsMax = 10'000;
 
 // Returns the lock that the value is; nullopt if the value has none of the known shapes, or if all

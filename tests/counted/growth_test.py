@@ -109,7 +109,7 @@ def list_of(count):
     return stored(count, "RPUSH", "l", lambda number: (f"{number:015}",))
 
 
-# How a value of so many elements is made, and a request about one of them, by a number that is
+# How a value of that size is made, and a request about one of them, by a number that is
 # spread over them.
 ONE_ELEMENT = {
     "HSET": (hash_of, lambda at: ("HSET", "h", f"{at:015}", "w")),

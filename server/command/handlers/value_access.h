@@ -149,7 +149,7 @@ IndexRange RangeOf(std::int64_t first, std::int64_t last, std::size_t size);
 // If a reply with these elements would be too long or too much work, sends the error and returns
 // true; otherwise charges the client for the work.
 bool RefusesElements(Invocation& call, std::size_t elements, std::size_t bytes);
-// What so many elements have together, unless they are much longer than most.
+// What that number of elements have together, unless they are much longer than most.
 template <typename Content>
 std::size_t LikelyBytes(const Content& content, std::size_t elements) {
   constexpr std::size_t kTimesAverage = 4;

@@ -56,7 +56,7 @@ Cost SearchedValue(const CostQuestion& asked) {
   return Plus(asked, {0, SizeOfValue(asked, 1).elements * kLookWork});
 }
 
-// Shows so many elements of a value, at most all of them. In a short value, these may be the
+// Shows that number of elements of a value, at most all of them. In a short value, these may be the
 // longest ones.
 Cost Shown(const CostQuestion& asked, const ValueSize& size, std::uint64_t elements) {
   constexpr std::uint64_t kShortBytes = 128 * 1024;
