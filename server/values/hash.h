@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "rows/value_rows.h"
-#include "server/values/changed_elements.h"
 #include "server/values/element_table.h"
 
 namespace fairlock::values {
