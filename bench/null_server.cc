@@ -86,6 +86,7 @@ class NullEnvironment final : public command::Clock,
     return "nothing to set";
   }
   void LogWarning(std::string_view /*text*/) override {}
+  void LogAudit(std::string_view /*text*/) override {}
   void LogFromScript(script::LogLevel /*level*/, std::string_view /*text*/) override {}
   void LogFailedLogIn(std::string_view, std::string_view) override {}
   void LogMemoryShort(bool, std::uint64_t, std::uint64_t) override {}

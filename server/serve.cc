@@ -9,6 +9,7 @@
 #include "server/process/out_of_memory.h"
 #include "server/server.h"
 #include "server/services/cluster_settings.h"
+#include "server/services/history_file.h"
 #include "server/services/tls_service.h"
 #include "server/services/user_service.h"
 
@@ -54,7 +55,7 @@ ServeEnd Serve(const CommandLine& line, std::span<const char* const> options, st
 }
 
 std::string CheckConfig(const Config& config) {
-  for (const auto check : {CheckUsers, CheckTls, CheckCluster}) {
+  for (const auto check : {CheckUsers, CheckTls, CheckCluster, CheckHistory}) {
     if (std::string wrong = check(config); !wrong.empty()) return wrong;
   }
   return "";

@@ -160,6 +160,7 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
       settings_(facts_, FitToDescriptorLimit(config, log),
                 [this](const Config& changed) { return Apply(changed); }),
       request_log_(log),
+      history_file_(log),
       parts_(command::WholeLanguage(), EngineOptionsOf(config),
              {.facts = facts_,
               .clock = clock_,
@@ -182,7 +183,7 @@ Server::Server(const Config& config, const std::string& config_file, Log& log)
       http_(loop_, config, log),
       tls_(loop_, log),
       sentinel_(loop_, log),
-      signals_(loop_.io_context()),
+      signals_(std::make_shared<boost::asio::signal_set>(loop_.io_context())),
       systemd_(loop_.io_context()) {
   parts_.environment.persistence = &keeping_;
   parts_.environment.users = &users_;
@@ -209,6 +210,7 @@ std::string Server::Start(bool initialises) {
   for (const net::ListeningSocket& socket : listening.sockets) {
     log_.Info("listening on {}{}", socket.name, socket.is_tls ? ", TLS" : "");
   }
+  if (std::string error = history_file_.Start(config, parts_); !error.empty()) return error;
   relay_.Start(config, tls_.resp_handshakes(),
                [this](const auto& run) { keeping_.LeaderRefused(run); });
   // Requests are refused with -LOADING until the data has been read.
@@ -341,16 +343,17 @@ void Server::LogChanges(const Config& config) {
 }
 
 void Server::StopOnSignals() {
-  signals_.add(SIGTERM);
-  signals_.add(SIGINT);
-  signals_.add(SIGHUP);
+  signals_->add(SIGTERM);
+  signals_->add(SIGINT);
+  signals_->add(SIGHUP);
   AwaitSignal();
 }
 
 void Server::AwaitSignal() {
-  signals_.async_wait([this](const boost::system::error_code& error, int signal) {
-    if (!error) OnSignal(signal);
-  });
+  signals_->async_wait(
+      [this, alive = std::weak_ptr(signals_)](const boost::system::error_code& error, int signal) {
+        if (!error && !alive.expired()) OnSignal(signal);
+      });
 }
 
 void Server::OnSignal(int signal) {
@@ -370,7 +373,7 @@ void Server::EndAtNextSignal() {
   ending.sa_handler = EndAtOnce<EXIT_FAILURE>;
   if (keeping_.has_failed()) ending.sa_handler = EndAtOnce<kStorageFailedStatus>;
   if (keeping_.starts_again()) ending.sa_handler = EndAtOnce<EXIT_SUCCESS>;
-  signals_.clear();
+  signals_->clear();
   std::signal(SIGHUP, SIG_IGN);
   ::sigaction(SIGTERM, &ending, nullptr);
   ::sigaction(SIGINT, &ending, nullptr);
@@ -381,7 +384,7 @@ void Server::Reload() {
   const CommandLine line = reread_();
   is_rereading_ = true;
   const auto reloaded = line.error.empty()
-                            ? settings_.Reload(line.config)
+                            ? settings_.Reload(FitToDescriptorLimit(line.config, log_))
                             : LiveSettings::Reloaded{.error = line.error, .ignored = {}};
   is_rereading_ = false;
   if (!reloaded.error.empty()) log_.Error("SIGHUP: nothing was changed: {}", reloaded.error);

@@ -19,6 +19,7 @@
 #include "server/process/process_clock.h"
 #include "server/process/process_resources.h"
 #include "server/process/systemd_service.h"
+#include "server/services/history_file.h"
 #include "server/services/http_service.h"
 #include "server/services/persistence_service.h"
 #include "server/services/relay_service.h"
@@ -74,6 +75,7 @@ class Server {
   ProcessClock clock_;
   ProcessResources resources_;
   RequestLog request_log_;
+  HistoryFile history_file_;
   command::ServerParts parts_;
   SlowLockLog slow_lock_log_;
   ConnectionLog connection_log_;
@@ -84,7 +86,8 @@ class Server {
   HttpService http_;
   TlsService tls_;
   SentinelService sentinel_;
-  boost::asio::signal_set signals_;
+  // A handler that runs when this server is gone notices it by a weak pointer.
+  const std::shared_ptr<boost::asio::signal_set> signals_;
   SystemdService systemd_;
   std::function<CommandLine()> reread_;
   bool is_ready_ = false;

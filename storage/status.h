@@ -15,6 +15,7 @@ enum class StatusCode : std::uint8_t {
   kFailed,   // caused by the environment: disk full, no permission, a failed write or sync
   kDeposed,  // another process has taken over the log; nothing was written
   kDamaged,  // stored bytes differ from those that were written; the message names the record
+  kNewer,    // the bytes are intact, but a newer version of fairlock wrote them
   kRefused   // nothing failed, but the operation is not allowed: for example, the folder is in use
 };
 
@@ -29,6 +30,10 @@ class [[nodiscard]] Status {
   bool ok() const { return code_ == StatusCode::kOk; }
   StatusCode code() const { return code_; }
   const std::string& message() const { return message_; }
+  // What is stored cannot be read, and reading it again would not help.
+  bool is_unreadable() const {
+    return code_ == StatusCode::kDamaged || code_ == StatusCode::kNewer;
+  }
 
  private:
   StatusCode code_ = StatusCode::kOk;
@@ -37,6 +42,10 @@ class [[nodiscard]] Status {
 
 inline Status Failed(std::string message) { return {StatusCode::kFailed, std::move(message)}; }
 inline Status Damaged(std::string message) { return {StatusCode::kDamaged, std::move(message)}; }
+// `what` names the data that this version cannot read.
+inline Status Newer(const std::string& what) {
+  return {StatusCode::kNewer, what + "; it was written by a newer version of fairlock"};
+}
 inline Status Refused(std::string message) { return {StatusCode::kRefused, std::move(message)}; }
 
 // A value, or the reason why there is none.

@@ -15,7 +15,7 @@ Failure WrongUse(const std::string& text) { return {kExitWrongUse, text}; }
 }  // namespace
 
 void AddHoldArguments(Arguments& arguments, HoldArguments& given) {
-  arguments.Words("KEY OWNER", given.words, "Names of one or more locks, followed by the owner");
+  arguments.Words("KEY|OWNER", given.words, "Names of one or more locks, followed by the owner");
   arguments.Texts("--key", given.keys, "Name of a lock; may be repeated");
   arguments.Text("--owner,-o", given.owner,
                  "Owner of the lock; with this option every word is a key. For a single key, "

@@ -25,6 +25,7 @@ namespace fairlock::cli {
 namespace {
 
 constexpr DurationMs kFailoverWaitMs = 30'000;
+constexpr DurationMs kStatusPatienceMs = 5'000;
 constexpr std::chrono::milliseconds kNextLook{100};
 constexpr std::string_view kServerConfig = "/etc/fairlock/fairlock.yaml";
 
@@ -40,6 +41,7 @@ struct ClusterOptions {
   std::optional<std::string> name;
   std::optional<std::string> config;
   bool is_yes = false;
+  bool is_forced = false;
   bool is_all = false;
   bool is_json = false;
 };
@@ -79,9 +81,22 @@ Result<int> ShowPartitions(const protocol::Reply& status, const ClusterOptions& 
   return is_led ? kExitDone : kExitNo;
 }
 
+// For the first seconds after a leader has died, standbys neither relay nor answer. So the request
+// is repeated until they do.
+Result<protocol::Reply> AskForStatus(Client& client) {
+  const TimeMs until = NowMs() + kStatusPatienceMs;
+  for (;;) {
+    Result<protocol::Reply> status = client.Ask({"CLUSTER", "STATUS"});
+    const bool may_pass = !status && status.failure().exit_code == kExitUnreachable;
+    if (!may_pass || !client.has_choice() || NowMs() > until) return status;
+    std::this_thread::sleep_for(kNextLook);
+    client.Reconnect();
+  }
+}
+
 Result<int> ShowCluster(const ClusterOptions& options, Context& context) {
   context.client.AcceptStandby();
-  const Result<protocol::Reply> status = context.client.Ask({"CLUSTER", "STATUS"});
+  const Result<protocol::Reply> status = AskForStatus(context.client);
   if (!status) return status.failure();
   if (HasSeveralPartitions(*status)) return ShowPartitions(*status, options, context);
   if (options.is_json) {
@@ -150,6 +165,17 @@ void PrintSuccessor(const Leadership& before, const Leadership& after, DurationM
                 std::to_string(after.epoch) + ", after " + ShowDuration(took_ms) + ".\n");
 }
 
+// While no standby has read the leader's log, the request is repeated, but not after `until`.
+Result<protocol::Reply> AskForHandOver(Client& leader, const std::vector<std::string_view>& words,
+                                       TimeMs until) {
+  for (;;) {
+    Result<protocol::Reply> reply = leader.Ask(words);
+    const bool is_early = !reply && reply.failure().exit_code == kExitNotObtained;
+    if (!is_early || NowMs() + kNextLook.count() > until) return reply;
+    std::this_thread::sleep_for(kNextLook);
+  }
+}
+
 Result<int> FailOver(const ClusterOptions& options, Context& context) {
   Result<FleetLeaders> leaders = context.FindLeaders();
   if (!leaders) return leaders.failure();
@@ -161,10 +187,11 @@ Result<int> FailOver(const ClusterOptions& options, Context& context) {
   if (!before) return before.failure();
   std::vector<std::string_view> words = {"CLUSTER", "FAILOVER"};
   if (options.to) words.insert(words.end(), {"TO", *options.to});
+  if (options.is_forced) words.emplace_back("FORCE");
   const TimeMs began_at = NowMs();
-  const Result<protocol::Reply> reply = leader.Ask(words);
-  if (!reply) return reply.failure();
   const DurationMs wait_ms = options.wait_ms.value_or(kFailoverWaitMs);
+  const Result<protocol::Reply> reply = AskForHandOver(leader, words, began_at + wait_ms);
+  if (!reply) return reply.failure();
   if (wait_ms == 0) {
     if (options.is_json) PrintSuccessor(*before, {}, 0, true, context);
     return kExitDone;
@@ -347,6 +374,8 @@ Action DescribeFailover(Arguments& arguments) {
   arguments.Number("--partition", options->partition, {0, kPartitionMax},
                    "The partition whose leader is to hand over, if there are several");
   arguments.Text("--to", options->to, "Name of the node that is to lead (any standby)");
+  arguments.Flag("--force", options->is_forced,
+                 "Also to a standby that has not read the leader's log yet");
   arguments.Duration("--wait,-w", options->wait_ms,
                      "How long to wait until another node leads (30s; 0: do not wait)");
   arguments.Flag("--json", options->is_json, "Print JSON: both leaders, and how long it took");

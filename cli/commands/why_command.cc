@@ -177,8 +177,13 @@ std::string OwnerSentence(const WhyOptions& options, const Findings& findings,
 
 std::string HistorySentences(const Findings& findings, const Screen& screen) {
   if (!findings.history_refusal.empty()) return "\n" + findings.history_refusal + "\n";
-  if (findings.past.events.empty()) return "";
-  return "\n" + HistoryText(findings.past.events, false, screen);
+  const HistoryPage& past = findings.past;
+  std::string text = past.events.empty() ? "" : "\n" + HistoryText(past.events, false, screen);
+  const bool is_all = !past.next_before && !past.next_until;
+  if (!is_all || !HasForgotten(past)) return text;
+  std::string known = ShowKnownSince(past);
+  known.front() = 'N';
+  return text + "\n" + known + ".\n";
 }
 
 boost::json::object ObjectOf(const WhyOptions& options, const Findings& findings) {
@@ -195,7 +200,11 @@ boost::json::object ObjectOf(const WhyOptions& options, const Findings& findings
     object["place"] = findings.place ? boost::json::value(json::ObjectOf(*findings.place))
                                      : boost::json::value(nullptr);
   }
-  object["events"] = ObjectOf(findings.past)["events"];
+  boost::json::object past = ObjectOf(findings.past);
+  object["events"] = past["events"];
+  for (const std::string_view name : {"complete_since", "rare_since", "denied_since"}) {
+    object[name] = past[name];
+  }
   return object;
 }
 

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "cli/connection/own_name.h"
 #include "cli/connection/reply_fields.h"
 #include "cli/connection/server_errors.h"
 #include "cli/connection/settings_file.h"
@@ -208,7 +209,7 @@ void AsyncConnection::BeginLogin() {
     }
   }
   hello.push_back("SETNAME");
-  hello.push_back("fairlockctl");
+  hello.push_back(OwnName());
   protocol::AppendRequest(output_, hello);
   login_replies_left_ = 1;
   if (login_.database != 0) {

@@ -25,6 +25,7 @@ constexpr auto kAdvice = std::to_array<Advice>({
     {"CANCELLED", kExitNotObtained, ""},
     {"SUPERSEDED", kExitNotObtained, ""},
     {"UNBLOCKED", kExitNotObtained, ""},
+    {"TRYAGAIN", kExitNotObtained, ""},
     {"LOADING", kExitUnreachable, "the server is starting; try again in a moment"},
     {"CLUSTERDOWN", kExitUnreachable, "`--host a,b,c` finds the node that leads"},
     {"MOVED", kExitUnreachable, "the leader of that partition is changing; try again in a moment"},

@@ -60,12 +60,59 @@ void AddNodeWarnings(const protocol::Reply& status, std::vector<std::string>& wa
   }
 }
 
+// The words of `text` that `other` does not have.
+std::string WordsMissingIn(std::string_view other, std::string_view text) {
+  std::string missing;
+  const std::string haystack = " " + std::string(other) + " ";
+  while (!text.empty()) {
+    const std::string word(text.substr(0, text.find(' ')));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    if (haystack.find(" " + word + " ") != std::string::npos) continue;
+    missing += (missing.empty() ? "" : ", ") + word;
+  }
+  return missing;
+}
+
+// Nodes whose options differ from those of their partition's leader.
+void AddOptionWarnings(const protocol::Reply& status, std::vector<std::string>& warnings) {
+  const auto nodes = RowsOf(status, "nodes");
+  for (const protocol::Reply& leader : nodes) {
+    if (TextField(leader, "role") != "leader" || TextField(leader, "options").empty()) continue;
+    for (const protocol::Reply& node : nodes) {
+      const std::string options = PrintableField(node, "options");
+      const bool is_peer = IntegerOr(node, "partition") == IntegerOr(leader, "partition");
+      if (!is_peer || options.empty()) continue;
+      const std::string differing = WordsMissingIn(PrintableField(leader, "options"), options);
+      if (differing.empty()) continue;
+      warnings.push_back(PrintableField(node, "name") + " has " + differing + ", but the leader " +
+                         PrintableField(leader, "name") + " has " +
+                         WordsMissingIn(options, PrintableField(leader, "options")) +
+                         ": what survives a take-over depends on which one leads");
+    }
+  }
+}
+
+void AddReachWarnings(const protocol::Reply& status, std::vector<std::string>& warnings) {
+  for (const protocol::Reply& node : RowsOf(status, "nodes")) {
+    if (!IsSet(node, "unreachable")) continue;
+    warnings.push_back(PrintableField(node, "name") + " announces " +
+                       PrintableField(node, "address") +
+                       ", where most other nodes cannot connect to it (cluster_announce)");
+  }
+}
+
 void AddEtcdWarnings(const protocol::Reply& status, std::vector<std::string>& warnings) {
+  for (const protocol::Reply& node : RowsOf(status, "nodes")) {
+    const std::string refused = PrintableField(node, "refused_etcd");
+    if (refused.empty()) continue;
+    warnings.push_back(PrintableField(node, "name") + " does not use " + refused +
+                       ", which belongs to another etcd cluster (cluster_etcd)");
+  }
   for (const protocol::Reply& member : RowsOf(status, "etcd")) {
     const std::string name = "the etcd member " + PrintableField(member, "endpoint");
     const std::string version = PrintableField(member, "version");
     if (const std::string error = PrintableField(member, "error"); !error.empty()) {
-      warnings.push_back(name + " does not answer: " + error);
+      warnings.push_back(name + " does not serve: " + error);
     } else if (IsOldEtcd(version)) {
       warnings.push_back(name + " has version " + version +
                          "; update it to 3.4.42, 3.5.28, 3.6.9 or later");
@@ -83,12 +130,24 @@ std::string SinceText(std::int64_t since, std::int64_t unix_ms) {
   return ShowMoment(since) + " (" + ShowDuration(std::max<std::int64_t>(unix_ms - since, 0)) + ")";
 }
 
+// "; node1 led last, and was heard of 84s ago"; empty if nothing is known of an earlier leader.
+std::string LastLeaderText(const protocol::Reply& status) {
+  const std::string last = PrintableField(status, "last_leader");
+  const auto heard_ms = IntegerField(status, "leader_heard_ms");
+  if (last.empty() || !heard_ms) return "";
+  if (IsSet(status, "unsure")) {
+    return "; " + last + " led last, and etcd confirmed that " + ShowDuration(*heard_ms) + " ago";
+  }
+  return "; " + last + " led last, and was heard of " + ShowDuration(*heard_ms) + " ago";
+}
+
 std::string LeaderLine(const protocol::Reply& status, std::int64_t unix_ms) {
   const std::string leader = PrintableField(status, "leader");
   const std::string epoch = ", epoch " + std::to_string(IntegerOr(status, "epoch"));
-  if (leader.empty()) return "none" + epoch;
-  return leader + " at " + PrintableField(status, "leader_address") + " since " +
-         SinceText(IntegerOr(status, "leader_since"), unix_ms) + epoch;
+  if (leader.empty()) return "none" + epoch + LastLeaderText(status);
+  const auto since = IntegerField(status, "leader_since");
+  return leader + " at " + PrintableField(status, "leader_address") +
+         (since ? " since " + SinceText(*since, unix_ms) : "") + epoch;
 }
 
 std::string FleetLine(const protocol::Reply& status) {
@@ -98,16 +157,19 @@ std::string FleetLine(const protocol::Reply& status) {
   const bool has_several = partition && partitions > 1;
   return PrintableField(status, "fleet") +
          (has_several ? ", " + std::to_string(partitions) + " partitions" : "") + ", as node " +
-         PrintableField(status, "node") + " (" + PrintableField(status, "role") +
+         PrintableField(status, "node") + " (" +
+         (IsSet(status, "unsure") ? "unsure" : PrintableField(status, "role")) +
          (has_several ? " of partition " + std::to_string(*partition) : "") + ") saw it " +
          (age_ms ? ShowDuration(*age_ms) + " ago"
                  : "before it had read the lists of nodes and members");
 }
 
 std::string LagText(const protocol::Reply& node) {
-  if (TextField(node, "role") == "leader") return "-";
+  if (TextField(node, "role") != "standby") return "-";
+  if (IsSet(node, "unreachable")) return "unreachable";
   if (IsSet(node, "in_sync")) return "in sync";
-  return ShowCount(IntegerOr(node, "frames_behind")) + " frames";
+  const std::int64_t frames = IntegerOr(node, "frames_behind");
+  return frames == 0 ? "not following" : ShowCount(frames) + " frames";
 }
 
 std::string NodesText(const protocol::Reply& status, std::int64_t unix_ms, const Screen& screen) {
@@ -181,8 +243,9 @@ void AddPartitionWarnings(const std::vector<PartitionView>& partitions,
   add(
       "nobody leads ", [](const PartitionView& each) { return each.leader.empty(); }, "");
   add(
-      "the leader of ", [](const PartitionView& each) { return each.is_unsure; },
-      " has had no confirmation from etcd for 2s");
+      "etcd does not confirm the leader of ",
+      [](const PartitionView& each) { return each.is_unsure; },
+      ", which refuses commands about locks");
   add(
       "there is no standby for ", [](const PartitionView& each) { return each.standbys.empty(); },
       ": if the leader dies, nobody takes over");
@@ -192,10 +255,29 @@ void AddPartitionWarnings(const std::vector<PartitionView>& partitions,
       ": a take-over would take longer");
 }
 
+bool HasLeader(const protocol::Reply& status, std::int64_t partition) {
+  return std::ranges::any_of(RowsOf(status, "nodes"), [&](const auto& node) {
+    return TextField(node, "role") == "leader" && IntegerOr(node, "partition") == partition;
+  });
+}
+
 // Those that do not depend on the number of partitions.
 void AddFleetWarnings(const protocol::Reply& status, std::vector<std::string>& warnings) {
+  const auto age_ms = IntegerField(status, "age_ms");
   if (const std::string error = PrintableField(status, "error"); !error.empty()) {
-    warnings.push_back("the lists of nodes and members could not be updated: " + error);
+    warnings.push_back("the list of nodes " +
+                       (age_ms ? "is " + ShowDuration(*age_ms) + " old, and " : std::string()) +
+                       "could not be updated: " + error);
+  }
+  AddOptionWarnings(status, warnings);
+  AddReachWarnings(status, warnings);
+  for (const protocol::Reply& node : RowsOf(status, "nodes")) {
+    if (TextField(node, "role") != "lost") continue;
+    warnings.push_back(
+        PrintableField(node, "name") +
+        (HasLeader(status, IntegerOr(node, "partition"))
+             ? " led, but is dead, or has not learned yet that it is deposed"
+             : " led, but is not heard of: it is dead or cut off, or etcd has failed"));
   }
 }
 
@@ -265,8 +347,10 @@ std::vector<std::string> FleetWarnings(const protocol::Reply& status) {
   std::vector<std::string> warnings;
   AddAcceptanceWarning(status, warnings);
   if (TextField(status, "leader").empty()) warnings.emplace_back("nobody leads");
-  if (IsSet(status, "unsure"))
-    warnings.emplace_back("the leader has had no confirmation from etcd for 2s");
+  if (IsSet(status, "unsure")) {
+    warnings.push_back("etcd does not confirm that " + PrintableField(status, "node") +
+                       " leads, so this node refuses commands about locks");
+  }
   AddFleetWarnings(status, warnings);
   // Until the lists have been read, nothing is known about the nodes.
   if (IntegerField(status, "age_ms")) AddNodeWarnings(status, warnings);
@@ -293,7 +377,7 @@ std::vector<PartitionView> PartitionsOf(const protocol::Reply& status,
     if (TextField(node, "role") == "leader") {
       view.leader = TextField(node, "name");
       view.address = TextField(node, "address");
-    } else {
+    } else if (TextField(node, "role") == "standby") {
       view.standbys.push_back(TextField(node, "name"));
       view.has_standby_in_sync = view.has_standby_in_sync || IsSet(node, "in_sync");
     }

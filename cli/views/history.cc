@@ -7,6 +7,7 @@
 
 #include "cli/connection/reply_fields.h"
 #include "cli/output/duration.h"
+#include "cli/output/moment.h"
 #include "cli/output/table.h"
 #include "json/reply_json.h"
 
@@ -20,6 +21,8 @@ constexpr std::int64_t kEventsPerPage = 10'000;
 std::vector<std::string> RequestOf(const HistoryQuery& query, std::int64_t count) {
   std::vector<std::string> words = {"HISTORY", query.key};
   if (query.owner) words.insert(words.end(), {"OWNER", *query.owner});
+  if (query.match) words.insert(words.end(), {"MATCH", *query.match});
+  if (query.events) words.insert(words.end(), {"EVENT", *query.events});
   if (query.since) words.insert(words.end(), {"SINCE", *query.since});
   if (query.until) words.insert(words.end(), {"UNTIL", *query.until});
   words.insert(words.end(), {"COUNT", std::to_string(std::min(count, kEventsPerPage))});
@@ -50,6 +53,9 @@ Result<HistoryPage> FetchHistory(Client& client, HistoryQuery query) {
       page.events.insert(page.events.end(), events->elements.begin(), events->elements.end());
     }
     page.next_before = IntegerField(*reply, "next_before");
+    page.complete_since = IntegerField(*reply, "complete_since");
+    page.rare_since = IntegerField(*reply, "rare_since");
+    page.denied_since = IntegerField(*reply, "denied_since");
     if (!page.next_before || !page.next_until) break;
     query.before = *page.next_before;
     if (query.is_by_time) query.until = std::to_string(*page.next_until);
@@ -67,6 +73,9 @@ HistoryPage MergedHistory(const std::vector<HistoryPage>& pages, std::int64_t co
           std::min(*page.oldest_unix_ms, merged.oldest_unix_ms.value_or(*page.oldest_unix_ms));
     }
     merged.next_until = std::max(merged.next_until, page.next_until);
+    merged.complete_since = std::max(merged.complete_since, page.complete_since);
+    merged.rare_since = std::max(merged.rare_since, page.rare_since);
+    merged.denied_since = std::max(merged.denied_since, page.denied_since);
   }
   std::ranges::stable_sort(merged.events, std::greater(), at);
   if (static_cast<std::int64_t>(merged.events.size()) <= count) return merged;
@@ -96,6 +105,22 @@ Result<HistoryPage> FetchHistory(FleetLeaders& leaders, HistoryQuery query) {
   return MergedHistory(pages, query.count);
 }
 
+bool HasForgotten(const HistoryPage& page) {
+  return page.complete_since && page.oldest_unix_ms && *page.oldest_unix_ms < *page.complete_since;
+}
+
+std::string ShowKnownSince(const HistoryPage& page) {
+  if (!page.complete_since) return "";
+  std::string text = "not all events before " + ShowLogTime(*page.complete_since) + " are known";
+  const auto add = [&](std::string_view what, const std::optional<std::int64_t>& since) {
+    if (!since || *since >= *page.complete_since) return;
+    text.append("; ").append(what).append(" are since ") += ShowLogTime(*since);
+  };
+  add("expired, broken and others that went wrong", page.rare_since);
+  add("denied ones", page.denied_since);
+  return text;
+}
+
 std::string ShowEventDetails(const protocol::Reply& event, const Screen& screen) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
@@ -107,12 +132,13 @@ std::string ShowEventDetails(const protocol::Reply& event, const Screen& screen)
   if (!holder.empty()) add("holder " + screen.Printable(holder));
   if (IntegerOr(event, "count", 1) > 1) {
     add(std::to_string(IntegerOr(event, "count")) + " times, last " +
-        ShowTimeOfDay(IntegerOr(event, "last_at")));
+        ShowLogTime(IntegerOr(event, "last_at")));
   }
   if (!by.empty()) add("by " + screen.Printable(by));
   if (!comment.empty()) add(screen.Quoted(comment));
   const std::int64_t grace_ms = IntegerOr(event, "grace_ms");
   if (grace_ms > 0) add("within " + ShowDuration(grace_ms));
+  if (TextField(event, "source") == "lock") add("says the lock");
   return text;
 }
 
@@ -139,7 +165,7 @@ std::string HistoryText(const std::vector<protocol::Reply>& events, bool has_key
   for (const protocol::Reply& event : std::views::reverse(events)) {
     const std::string name = screen.Printable(TextField(event, "event"));
     const auto token = IntegerField(event, "token");
-    std::vector<Cell> cells = {{ShowMoment(IntegerOr(event, "at"))}, {name, TintOfEvent(name)}};
+    std::vector<Cell> cells = {{ShowLogTime(IntegerOr(event, "at"))}, {name, TintOfEvent(name)}};
     if (has_keys) cells.push_back({screen.Printable(TextField(event, "key"))});
     cells.push_back({screen.Printable(TextField(event, "owner"))});
     cells.push_back({token ? std::to_string(*token) : "-"});
@@ -149,6 +175,25 @@ std::string HistoryText(const std::vector<protocol::Reply>& events, bool has_key
     table.Add(std::move(cells));
   }
   return table.Flush();
+}
+
+std::string HistoryLine(const protocol::Reply& event, const Screen& screen) {
+  constexpr std::size_t kNameWidth = 12;
+  std::string name = screen.Printable(TextField(event, "event"));
+  const Tint tint = TintOfEvent(name);
+  name.resize(std::max(name.size(), kNameWidth), ' ');
+  std::string line = ShowLogTime(IntegerOr(event, "at")) + "  " + screen.Tinted(name, tint) + "  " +
+                     screen.Printable(TextField(event, "key")) + "  " +
+                     screen.Printable(TextField(event, "owner"));
+  if (const auto token = IntegerField(event, "token")) line += "  token " + std::to_string(*token);
+  const auto add_time = [&](std::string_view field, std::string_view words) {
+    const std::int64_t duration_ms = IntegerOr(event, field);
+    if (duration_ms > 0) line.append("  ").append(words).append(" ") += ShowDuration(duration_ms);
+  };
+  add_time("waited_ms", "waited");
+  add_time("held_ms", "held");
+  const std::string details = ShowEventDetails(event, screen);
+  return line + (details.empty() ? "" : "  " + details) + "\n";
 }
 
 boost::json::object ObjectOf(const HistoryPage& page) {
@@ -162,6 +207,12 @@ boost::json::object ObjectOf(const HistoryPage& page) {
   object["next_before"] =
       page.next_before ? boost::json::value(*page.next_before) : boost::json::value(nullptr);
   object["events"] = events;
+  const auto add = [&](std::string_view name, const std::optional<std::int64_t>& at) {
+    object[name] = at ? boost::json::value(*at) : boost::json::value(nullptr);
+  };
+  add("complete_since", page.complete_since);
+  add("rare_since", page.rare_since);
+  add("denied_since", page.denied_since);
   return object;
 }
 

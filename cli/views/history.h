@@ -16,7 +16,9 @@
 namespace fairlock::cli {
 
 struct HistoryQuery {
-  std::string key;  // `*`: all keys
+  std::string key;                         // `*`: all keys
+  std::optional<std::string> match = {};   // only keys that match this glob; needs `*`
+  std::optional<std::string> events = {};  // only these, as in "expired,broken"
   std::optional<std::string> owner = {};
   std::optional<std::string> since = {};  // in the syntax of HISTORY
   std::optional<std::string> until = {};
@@ -30,6 +32,10 @@ struct HistoryPage {
   std::optional<std::int64_t> oldest_unix_ms;
   std::optional<std::int64_t> next_until;   // none: no more events
   std::optional<std::int64_t> next_before;  // the same, as an event number
+  // From when on every event of its kind is known; none: the server does not say.
+  std::optional<std::int64_t> complete_since = {};
+  std::optional<std::int64_t> rare_since = {};    // expired, broken and others that went wrong
+  std::optional<std::int64_t> denied_since = {};  // denied
 };
 
 Result<HistoryPage> FetchHistory(Client& client, HistoryQuery query);
@@ -44,6 +50,14 @@ HistoryPage MergedHistory(const std::vector<HistoryPage>& pages, std::int64_t co
 // Formats events as a table, newest at the bottom.
 std::string HistoryText(const std::vector<protocol::Reply>& events, bool has_keys,
                         const Screen& screen);
+
+// One event as a line of a list that grows.
+std::string HistoryLine(const protocol::Reply& event, const Screen& screen);
+
+// Whether the server has forgotten anything.
+bool HasForgotten(const HistoryPage& page);
+// What is not known any more, and since when: part of a sentence; empty if the server does not say.
+std::string ShowKnownSince(const HistoryPage& page);
 
 // Details of an event that have no column of their own: its reason, the holder, the user that broke
 // a lock.

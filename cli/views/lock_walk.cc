@@ -21,7 +21,7 @@ bool LockWalk::Passes(const LockRow& row) const {
 void LockWalk::TurnToNext() {
   while (!is_over() && (is_scanned_ || leaders_.leader(next_).failure)) {
     ++next_;
-    cursor_ = "0";
+    cursor_ = std::string("0");
     pages_ = 0;
     is_scanned_ = false;
   }

@@ -19,6 +19,7 @@
 #include "server/command/environment/environment.h"
 #include "server/command/environment/unix_time.h"
 #include "server/command/execution/admission.h"
+#include "server/command/execution/audit.h"
 #include "server/command/execution/client_lifecycle.h"
 #include "server/command/execution/executor.h"
 #include "server/command/execution/request_pipeline.h"
@@ -95,6 +96,7 @@ struct ServerParts {
   AccessReview access_review;
   ClientLifecycle lifecycle;
 
+  Audit audit;
   Admission admission;
   RequestPrefetch prefetch;
   Executor executor;

@@ -83,6 +83,10 @@ struct Config {
   std::int64_t notify_keyspace_events = 0;  // bits of command::KeyEventClasses
 
   std::int64_t history_memory = 0;
+  std::string history_file;
+  std::int64_t history_file_size = 0;
+  std::int64_t history_file_age = 0;  // 0: a file is not renamed for its age
+  std::int64_t history_files = 0;
   std::int64_t stats_labels = 0;
   std::vector<std::string> labels;  // GLOB=LABEL each
   std::int64_t log_waits_over = 0;  // 0: off; the same applies to log_holds_over

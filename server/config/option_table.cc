@@ -246,6 +246,18 @@ constexpr auto kOptions = std::to_array<Option>({
     {"history_memory", OptionType::kSize, "16mb", 0, kGb, false, "", &Config::history_memory,
      "Memory for the events that HISTORY shows, about 100 bytes each. At least 256kb; 0: no "
      "history."},
+    {"history_file", OptionType::kText, "", 0, 0, false, "", &Config::history_file,
+     "File to which every event of the history is written as it happens, one JSON object per line; "
+     "its end is read back at startup. Empty: none."},
+    {"history_file_size", OptionType::kSize, "100mb", kMb, 1024 * kGb, false, "",
+     &Config::history_file_size,
+     "When history_file is larger than this, it is renamed to FILE.1, FILE.1 to FILE.2, and so "
+     "on."},
+    {"history_file_age", OptionType::kDuration, "1d", 0, 365 * kDay, false, "",
+     &Config::history_file_age,
+     "history_file is also renamed when its first line is older than this. 0: at no age."},
+    {"history_files", OptionType::kNumber, "10", 0, 1000, false, "", &Config::history_files,
+     "How many renamed files are kept beside history_file."},
     {"stats_labels", OptionType::kNumber, "100", 0, 1000, false, "", &Config::stats_labels,
      "Maximum number of labels that STATS counts separately, at up to 140 KB each; all others are "
      "counted together as other. 0: no counts by label."},

@@ -106,9 +106,8 @@ class LockEngine final {
   void BeginTransaction(TimeMs now) { rules_.grants.BeginTransaction(now); }
   void EndTransaction(Step step) { rules_.grants.EndTransaction(step); }
   bool is_in_transaction() const { return state_.is_in_transaction; }
-  // Adds an override of LIMIT, or restores a stored one after a restart. It replaces an earlier one
-  // with the same pattern. The queues are reconsidered by Advance, or each by the next request that
-  // names its key. False: there are too many overrides.
+  // Adds or restores an override of LIMIT, instead of one with the same pattern; Advance, or the
+  // next request that names the key, reconsiders a queue. False: there are too many overrides.
   [[nodiscard]] bool SetLimit(LimitOverride row, TimeMs now) {
     return rules_.limits.Set(std::move(row), now);
   }
@@ -130,10 +129,13 @@ class LockEngine final {
   bool IsHeldBy(const KeyName& key, std::string_view owner, Step step) {
     return rules_.inspections.IsHeldBy(key, owner, step);
   }
-  // 0: the owner holds the lock; n: its position in the queue, exact up to 1,000, an upper bound
-  // beyond that; none: it has neither a hold nor a place.
+  // 0: the owner holds the lock; n: its place, beyond 1,000 an upper bound; none: it has neither.
   std::optional<std::uint64_t> Position(const KeyName& key, std::string_view owner, Step step) {
     return rules_.inspections.Position(key, owner, step);
+  }
+  // Through which the owner's place was requested; null: it has none.
+  const ClientIdentity* ClientOfPlace(const KeyName& key, std::string_view owner, Step step) {
+    return rules_.inspections.ClientOfPlace(key, owner, step);
   }
   LockInfo Inspect(const KeyName& key, std::size_t holders_max, Step step) {
     return rules_.inspections.Inspect(key, holders_max, step);
@@ -177,7 +179,7 @@ class LockEngine final {
   std::optional<rows::Cooldown> FindCooldownRow(const ChangeLog::Name& name, TimeMs now) {
     return rules_.snapshots.FindCooldownRow(name, now);
   }
-  // Visits the rows of about `count` locks from `cursor` on. The cursor works as in Scan.
+  // Visits the rows of about `count` locks; the cursor works as in Scan.
   std::uint64_t ScanRows(std::uint64_t cursor, std::size_t count, const RowDetail& extent,
                          TimeMs now, RowSink& sink) const {
     return rules_.snapshots.ScanRows(cursor, count, extent, now, sink);
@@ -214,7 +216,6 @@ class LockEngine final {
   EngineOptions& options() { return state_.options; }
   const EngineOptions& options() const { return state_.options; }
   void set_label_rules(std::vector<LabelRule> rules) { state_.label_rules.Set(std::move(rules)); }
-  // This and the next setter apply to requests from now on.
   void set_keep_rules(std::vector<KeepRule> rules) {
     state_.options.keep_rules.Set(std::move(rules));
   }
@@ -232,8 +233,7 @@ class LockEngine final {
   void set_notice_sink(NoticeSink* sink) { rules_.events.set_notice_sink(sink); }
   // Freezes the state for good: nothing ends any more. REQUIRES: no request follows.
   void Freeze() { state_.is_frozen = true; }
-  // Hints for requests that follow soon: Prefetch loads the table entry of the key, and returns the
-  // hash of the key; PrefetchLock, a moment later, loads the lock itself.
+  // Hints for requests that follow soon: first Prefetch, which returns the hash, then PrefetchLock.
   std::uint64_t Prefetch(const KeyName& key) const {
     const std::uint64_t hash = state_.table.HashOf(key);
     state_.table.PrefetchBucket(hash);

@@ -29,8 +29,9 @@ struct FleetMetric {
 double Flag(bool is_set) { return is_set ? 1.0 : 0.0; }
 
 constexpr auto kFleetMetrics = std::to_array<FleetMetric>({
-    {"fairlock_fleet_leader", MetricType::Gauge, "1: this node leads its partition of the fleet",
-     [](const FleetReport& r) { return Flag(r.role == FleetRole::kLeader); }},
+    {"fairlock_fleet_leader", MetricType::Gauge,
+     "1: this node leads its partition of the fleet, and etcd confirms it",
+     [](const FleetReport& r) { return Flag(r.role == FleetRole::kLeader && !r.is_unsure); }},
     {"fairlock_fleet_epoch", MetricType::Gauge,
      "Increases with each take-over; 0: this node knows no leader yet",
      [](const FleetReport& r) { return Real(r.epoch); }},
@@ -72,6 +73,16 @@ MetricFamily NodesFamily(const FleetReport& report) {
   };
   AddSample(family, {{"role", "leader"}}, count(FleetRole::kLeader));
   AddSample(family, {{"role", "standby"}}, count(FleetRole::kStandby));
+  AddSample(family, {{"role", "lost"}}, count(FleetRole::kLost));
+  return family;
+}
+
+MetricFamily UnreachableFamily(const FleetReport& report) {
+  MetricFamily family = Family("fairlock_fleet_unreachable_nodes", MetricType::Gauge,
+                               "Nodes of the partition that most others cannot connect to");
+  AddSample(family, {}, Real(std::ranges::count_if(report.nodes, [&](const FleetNode& node) {
+              return node.is_unreached && command::IsPeer(report, node);
+            })));
   return family;
 }
 
@@ -91,10 +102,10 @@ void AddLag(std::vector<MetricFamily>& families, const FleetReport& report) {
   families.push_back(std::move(behind));
 }
 
-// There are no sizes for a member that does not answer.
+// There are no sizes for a member that serves nothing.
 void AddMembers(std::vector<MetricFamily>& families, const FleetReport& report) {
   MetricFamily up = Family("fairlock_etcd_member_up", MetricType::Gauge,
-                           "1: the etcd member answered this node within the last few seconds");
+                           "1: the etcd member serves this node, as of the last few seconds");
   MetricFamily size = Family("fairlock_etcd_database_bytes", MetricType::Gauge,
                              "Size of the member's database file");
   MetricFamily in_use = Family("fairlock_etcd_database_in_use_bytes", MetricType::Gauge,
@@ -119,6 +130,7 @@ void AddFleetFamilies(std::vector<MetricFamily>& families, const FleetReport& re
     AddSample(families.back(), {}, metric.value(report));
   }
   families.push_back(NodesFamily(report));
+  families.push_back(UnreachableFamily(report));
   AddLag(families, report);
   families.push_back(SummaryFamily("fairlock_etcd_commit_seconds",
                                    "How long etcd took to commit transactions of this process",

@@ -10,7 +10,10 @@
 #include <utility>
 
 #include "json/reply_json.h"
+#include "server/command/locks/event_names.h"
+#include "server/command/locks/live_events.h"
 #include "server/command/locks/lock_message.h"
+#include "server/command/table/duration_text.h"
 #include "server/command/table/text.h"
 #include "server/http/answers.h"
 #include "server/http/command_caller.h"
@@ -25,27 +28,6 @@ namespace {
 
 constexpr std::int64_t kEventsMax = 500;
 constexpr std::size_t kGlobBytesMax = 1024;
-
-constexpr auto kAllKinds = std::to_array<engine::EventKind>({
-    engine::EventKind::kGranted,
-    engine::EventKind::kReacquired,
-    engine::EventKind::kDenied,
-    engine::EventKind::kQueued,
-    engine::EventKind::kReleased,
-    engine::EventKind::kExpired,
-    engine::EventKind::kDisconnected,
-    engine::EventKind::kRenewed,
-    engine::EventKind::kBroken,
-    engine::EventKind::kTransferred,
-    engine::EventKind::kUndone,
-    engine::EventKind::kCancelled,
-    engine::EventKind::kReplaced,
-    engine::EventKind::kTimedOut,
-    engine::EventKind::kLapsed,
-    engine::EventKind::kVacated,
-    engine::EventKind::kRefused,
-    engine::EventKind::kLeaving,
-});
 
 boost::json::value NullIfZero(std::uint64_t number) {
   return number == 0 ? boost::json::value() : boost::json::value(number);
@@ -79,19 +61,21 @@ boost::json::object EventOf(const record::PastEvent& event, const command::Serve
   AddTextOrNull(object, "comment", event.comment);
   object["db"] = event.key.db;
   object["grace_ms"] = event.grace_ms;
+  object["source"] = record::SourceName(event);
   return object;
 }
 
-engine::TimeMs TimeOf(const RouteCall& call, std::string_view name, engine::TimeMs otherwise) {
-  if (call.inputs.Find(name) == nullptr) return otherwise;
-  const std::int64_t unix_ms = std::min(call.inputs.Number(name, 0), engine::kForever);
+// Nullopt if the parameter is not given, or is no time.
+std::optional<engine::TimeMs> TimeOf(const RouteCall& call, std::string_view name) {
+  const std::string* text = call.inputs.Find(name);
+  if (text == nullptr) return std::nullopt;
   const std::int64_t unix_now_ms = call.commands.server().unix_time.MsOf(call.now, call.now);
-  return std::clamp<engine::TimeMs>(call.now - unix_now_ms + unix_ms, 0, engine::kNever);
+  return command::ParseMoment(*text, call.now, unix_now_ms);
 }
 
 record::HistoryQuery QueryOf(const RouteCall& call) {
-  record::HistoryQuery query{.since = TimeOf(call, "since", 0),
-                             .until = TimeOf(call, "until", engine::kNever)};
+  record::HistoryQuery query{.since = TimeOf(call, "since").value_or(record::kLongAgo),
+                             .until = TimeOf(call, "until").value_or(engine::kNever)};
   if (call.inputs.AreAllDatabases()) {
     query.db.reset();
   } else {
@@ -101,32 +85,6 @@ record::HistoryQuery QueryOf(const RouteCall& call) {
   // `before` lets clients read page by page even if one millisecond has thousands of events.
   query.before = static_cast<std::uint64_t>(call.inputs.Number("before", 0));
   return query;
-}
-
-// Returns the event kinds in a list such as "expired,broken"; nullopt if a name is unknown.
-std::optional<record::EventKinds> KindsOf(std::string_view names) {
-  record::EventKinds kinds({});
-  while (!names.empty()) {
-    const std::string_view name = TakeUpTo(names, ",");
-    bool is_known = false;
-    for (const engine::EventKind kind : kAllKinds) {
-      if (command::EventName(kind) != name) continue;
-      kinds.Add(kind);
-      is_known = true;
-    }
-    if (!is_known) return std::nullopt;
-  }
-  return kinds;
-}
-
-std::string KindNames() {
-  std::string names;
-  for (const engine::EventKind kind : kAllKinds) {
-    const std::string_view name = command::EventName(kind);
-    if (names.find(name) != std::string::npos) continue;
-    names.append(names.empty() ? "" : ", ").append(name);
-  }
-  return names;
 }
 
 // Searches a bounded part of the history in each turn, so that a filter that matches few events
@@ -156,8 +114,11 @@ class HistorySearch final : public Job {
 
   std::optional<Answer> Step(engine::TimeMs now) override {
     const command::ServerParts& server = commands_.server();
+    if (query_.key) EndWhatIsDue(now);
     const record::History& history = *commands_.server().recorder.history();
-    const record::HistoryPage page = history.Search(query_);
+    record::HistoryPage page = history.Search(query_);
+    const record::KnownSince known = history.known_since();
+    AddLiveEvents(page, known, now);
     for (const record::PastEvent& event : page.events) {
       events_.push_back(EventOf(event, server, now));
     }
@@ -172,10 +133,25 @@ class HistorySearch final : public Job {
                         {{"oldest", unix_or_null(history.oldest_at())},
                          {"next_until", unix_or_null(page.next_until)},
                          {"events", std::move(events_)},
-                         {"next_before", NullIfZero(page.next_before.value_or(0))}}}});
+                         {"next_before", NullIfZero(page.next_before.value_or(0))},
+                         {"complete_since", server.unix_time.MsOf(known.all(), now)},
+                         {"rare_since", server.unix_time.MsOf(known.rare, now)},
+                         {"denied_since", server.unix_time.MsOf(known.denied, now)}}}});
   }
 
  private:
+  // Later, it would change what the page refers to.
+  void EndWhatIsDue(engine::TimeMs now) {
+    command::ServerParts& server = commands_.server();
+    server.locks.engine().CountHolders(*query_.key, server.locks.StepAt(now));
+    if (server.delivery.has_effects()) server.delivery.Deliver(now);
+  }
+  void AddLiveEvents(record::HistoryPage& page, const record::KnownSince& known,
+                     engine::TimeMs now) {
+    command::Locks& locks = commands_.server().locks;
+    command::AddLiveEvents(locks.engine(), query_, known, locks.StepAt(now), page);
+  }
+
   CommandCaller& commands_;
   record::HistoryQuery query_;  // its views refer to the strings below
   const std::string match_;
@@ -185,13 +161,17 @@ class HistorySearch final : public Job {
   int steps_ = 0;
 };
 
-std::optional<Answer> RefuseSearch(const Inputs& inputs) {
+std::optional<Answer> RefuseSearch(const RouteCall& call) {
+  const Inputs& inputs = call.inputs;
   if (auto refusal = RefuseCount(inputs, kEventsMax)) return refusal;
   if (inputs.Number("before", 0) < 0) {
     return Refusal(400, "ERR", "before must be the next_before of the previous page, or 0");
   }
-  if (inputs.Number("since", 0) < 0 || inputs.Number("until", 0) < 0) {
-    return Refusal(400, "ERR", "since and until must be Unix times in milliseconds");
+  for (const std::string_view name : {"since", "until"}) {
+    if (inputs.Find(name) == nullptr || TimeOf(call, name)) continue;
+    return Refusal(400, "ERR",
+                   std::string(name) + " is " + command::Quoted(inputs.Text(name), 64) +
+                       "; it must be " + command::MomentForms());
   }
   if (inputs.Find("key") != nullptr && (inputs.Find("match") || inputs.AreAllDatabases())) {
     return Refusal(400, "ERR", "key names one key of one database: give neither match nor db=*");
@@ -205,14 +185,14 @@ std::optional<Answer> RefuseSearch(const Inputs& inputs) {
 }
 
 Outcome ShowHistory(const RouteCall& call) {
-  if (auto refusal = RefuseSearch(call.inputs)) return *std::move(refusal);
+  if (auto refusal = RefuseSearch(call)) return *std::move(refusal);
   record::EventKinds kinds = record::EventKinds::All();
   if (const std::string* names = call.inputs.Find("event"); names && !names->empty()) {
-    const std::optional<record::EventKinds> named = KindsOf(*names);
+    const std::optional<record::EventKinds> named = command::EventKindsIn(*names);
     if (!named) {
       return Refusal(400, "ERR",
                      "event is " + command::Quoted(*names, 64) +
-                         "; allowed values, separated by commas: " + KindNames());
+                         "; allowed values, separated by commas: " + command::AllEventNames());
     }
     kinds = *named;
   }
@@ -225,14 +205,17 @@ Outcome ShowHistory(const RouteCall& call) {
   return std::make_unique<HistorySearch>(call, kinds);
 }
 
+constexpr std::string_view kTimeForms =
+    "Unix time in milliseconds, or how long ago, such as 90s or 2h";
+
 constexpr auto kHistoryParameters = std::to_array<Parameter>({
     {"db", ValueType::kDatabases, false, "", "The database, 0 if not given; * for all"},
     {"key", ValueType::kText, false, "", "Only this key; otherwise all keys of the database"},
     {"match", ValueType::kText, false, "", "Only keys that match this glob; not with key"},
     {"event", ValueType::kText, false, "", "Only these events, as in expired,broken"},
     {"owner", ValueType::kText, false, "", "Only this owner"},
-    {"since", ValueType::kNumber, false, "", "Unix time in milliseconds"},
-    {"until", ValueType::kNumber, false, "", "Unix time in milliseconds"},
+    {"since", ValueType::kText, false, "", kTimeForms},
+    {"until", ValueType::kText, false, "", kTimeForms},
     {"count", ValueType::kNumber, false, "", "How many events; 100 if not given, 500 at most"},
     {"before", ValueType::kNumber, false, "",
      "next_before of the previous page; 0 for the first page"},

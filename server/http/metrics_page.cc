@@ -89,6 +89,17 @@ constexpr auto kMetrics = std::to_array<Metric>({
      [](const Source& s) { return Real(s.locks.disconnected); }},
     {"fairlock_breaks_total", MetricType::Counter, "Holds ended by force",
      [](const Source& s) { return Real(s.locks.broken + s.server.statistics.broken_in_values); }},
+    {"fairlock_history_file_events_total", MetricType::Counter, "Events written to history_file",
+     [](const Source& s) {
+       const record::EventTap* tap = s.server.recorder.tap();
+       return Real(tap == nullptr ? 0 : tap->written());
+     }},
+    {"fairlock_history_file_dropped_total", MetricType::Counter,
+     "Events missing from history_file, because its disk was slow, full or broken",
+     [](const Source& s) {
+       const record::EventTap* tap = s.server.recorder.tap();
+       return Real(tap == nullptr ? 0 : tap->dropped());
+     }},
     {"fairlock_newest_token", MetricType::Gauge, "The fencing token of the newest grant",
      [](const Source& s) { return Real(s.locks.newest_token); }},
     {"fairlock_limit_overrides", MetricType::Gauge, "LIMIT overrides in force",

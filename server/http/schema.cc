@@ -27,15 +27,20 @@ constexpr auto kFleetNodeFields = std::to_array<Field>({
     {"sentinel_port", kInteger, "0: none"},
     {"version", kText, ""},
     {"partition", kInteger, "Which part of the keys it serves, from 0"},
-    {"role", kText, "leader or standby"},
+    {"role", kText,
+     "leader or standby; lost: it led, but is not heard of, or is deposed; unsure: this node "
+     "leads, but etcd does not confirm it"},
     {"in_sync", kInteger, "1: it has the whole log except what is still in transit"},
     {"frames_behind", kInteger, "Frames of the leader's log that it does not have yet"},
     {"started_at", kInteger, "Unix time in milliseconds"},
+    {"options", kText, "Those that must be the same on all nodes, as words NAME=VALUE"},
+    {"unreachable", kInteger, "1: most other nodes cannot connect to its address"},
+    {"refused_etcd", kText, "Members in its cluster_etcd that belong to another etcd cluster"},
 });
 constexpr Schema kFleetNode = {"FleetNode", kFleetNodeFields};
 constexpr auto kEtcdMemberFields = std::to_array<Field>({
     {"endpoint", kText, ""},
-    {"error", kText, "Why it did not answer; null: it answered", kMayBeNull},
+    {"error", kText, "Why it serves nothing; null: it serves", kMayBeNull},
     {"version", kText, "", kMayBeNull},
     {"leader", kInteger, "1: it leads the etcd cluster"},
     {"size_bytes", kInteger, "Size of its database file"},
@@ -68,6 +73,11 @@ constexpr auto kFleetFields = std::to_array<Field>({
     {"no_space", kInteger, "1: etcd accepts no writes, because its NOSPACE alarm is raised"},
     {"nodes", kObjects, "By name", false, false, &kFleetNode},
     {"etcd", kObjects, "The members of etcd", false, false, &kEtcdMember},
+    {"last_leader", kText, "If none leads: the node that led last; null: not known", kMayBeNull},
+    {"leader_heard_ms", kInteger,
+     "How long ago this node heard of the leader, or of the last one; null: it leads, or has heard "
+     "of none",
+     kMayBeNull},
 });
 constexpr Schema kFleet = {"Fleet", kFleetFields};
 constexpr auto kClusterFields = std::to_array<Field>({
@@ -178,6 +188,9 @@ constexpr auto kEventFields = std::to_array<Field>({
     {"by", kText, "Who did it, for events forced by an operator", kMayBeNull},
     {"comment", kText, "Why", kMayBeNull},
     {"grace_ms", kInteger, "For leaving: how long the hold may still last"},
+    {"source", kText,
+     "memory; file: read back from history_file at startup; lock: the history has lost the event, "
+     "but it follows from a present hold or place"},
 });
 constexpr Schema kEvent = {"Event", kEventFields};
 constexpr auto kHistoryFields = std::to_array<Field>({
@@ -187,6 +200,11 @@ constexpr auto kHistoryFields = std::to_array<Field>({
     {"events", kObjects, "The newest first", false, false, &kEvent},
     {"next_before", kInteger,
      "Set if not everything was examined: pass this as before in the next request", kMayBeNull},
+    {"complete_since", kInteger, "Every event is known from this time on"},
+    {"rare_since", kInteger,
+     "expired, disconnected, broken, undone, refused and leaving events, denials because of a "
+     "deadlock, and what BREAK caused: all are known from this time on"},
+    {"denied_since", kInteger, "Every other denial is known from this time on"},
 });
 constexpr Schema kHistory = {"History", kHistoryFields};
 constexpr auto kHistoryEnvelope = std::to_array<Field>({

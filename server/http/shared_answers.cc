@@ -13,6 +13,7 @@ struct SharedAnswers::Running {
   std::uint64_t last_turn = 0;
   std::uint64_t busy_ns = 0;
   engine::TimeMs done_at = 0;
+  std::uint64_t done_ns = 0;
 
   void Advance(CommandCaller& commands, engine::TimeMs now) {
     command::ServerParts& server = commands.server();
@@ -24,13 +25,16 @@ struct SharedAnswers::Running {
     busy_ns += std::max<std::uint64_t>(server.environment.clock.MonotonicNs() - began_ns, 1);
     if (!answer) return;
     done_at = now;
+    done_ns = server.environment.clock.MonotonicNs();
     work.reset();
   }
 
-  bool IsFresh(engine::DurationMs age_ms_max, engine::TimeMs now) const {
+  // `now` stands still while etcd does not confirm that this node leads.
+  bool IsFresh(engine::DurationMs age_ms_max, engine::TimeMs now, std::uint64_t now_ns) const {
     const auto paused_ms = static_cast<engine::DurationMs>(busy_ns / 1'000'000 * kPartOfTime);
-    return answer->status != 200 ? now == done_at
-                                 : now - done_at <= std::max(age_ms_max, paused_ms);
+    const auto age_ms =
+        std::max(now - done_at, static_cast<engine::DurationMs>((now_ns - done_ns) / 1'000'000));
+    return answer->status != 200 ? age_ms == 0 : age_ms <= std::max(age_ms_max, paused_ms);
   }
 };
 
@@ -56,12 +60,13 @@ class SharedAnswers::Part final : public Job {
 
 std::shared_ptr<SharedAnswers::Running> SharedAnswers::Find(const std::string& question,
                                                             engine::DurationMs age_ms_max,
-                                                            engine::TimeMs now) {
+                                                            const RouteCall& call) {
   const auto found = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& entry) { return entry.question == question; });
   if (found == entries_.end()) return nullptr;
   std::shared_ptr<Running> running = found->running;
-  if (!running->answer || running->IsFresh(age_ms_max, now)) return running;
+  const std::uint64_t now_ns = call.commands.server().environment.clock.MonotonicNs();
+  if (!running->answer || running->IsFresh(age_ms_max, call.now, now_ns)) return running;
   entries_.erase(found);
   return nullptr;
 }
@@ -73,7 +78,7 @@ Outcome SharedAnswers::Take(const std::string& question, engine::DurationMs age_
   const std::uint64_t generation = call.commands.server().access.generation();
   const std::string asked =
       std::to_string(generation) + '\0' + (user.IsUnlimited() ? "" : user.name) + '\0' + question;
-  std::shared_ptr<Running> running = Find(asked, age_ms_max, call.now);
+  std::shared_ptr<Running> running = Find(asked, age_ms_max, call);
   if (running == nullptr) {
     running = std::make_shared<Running>();
     running->generation = generation;

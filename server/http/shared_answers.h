@@ -49,7 +49,7 @@ class SharedAnswers {
   };
 
   std::shared_ptr<Running> Find(const std::string& question, engine::DurationMs age_ms_max,
-                                engine::TimeMs now);
+                                const RouteCall& call);
 
   std::vector<Entry> entries_;  // newest last
 };

@@ -143,8 +143,23 @@ std::optional<command::FleetReport> FleetOf(const RouteCall& call) {
   return fleet->Report();
 }
 
+std::string Seconds(std::int64_t ms) { return std::to_string(ms / 1'000) + " s"; }
+
+std::string DescribeDoubt(const command::FleetReport& report) {
+  return "etcd has not confirmed for " + Seconds(report.leader_heard_ms) + " that this node leads";
+}
+
 std::string DescribeLeader(const command::FleetReport& report) {
-  if (report.leader.empty()) return "no node leads, as far as this node knows";
+  if (report.awaits_acceptance) {
+    return "etcd was restored from a backup, and no node leads until an operator accepts that";
+  }
+  if (report.leader.empty()) {
+    const std::string last = report.last_leader.empty() || report.leader_heard_ms < 0
+                                 ? ""
+                                 : "; " + report.last_leader + " did, and was heard of " +
+                                       Seconds(report.leader_heard_ms) + " ago";
+    return "no node leads, as far as this node knows" + last;
+  }
   return report.leader + " at " + report.leader_host + ":" + std::to_string(report.leader_port) +
          " leads";
 }
@@ -155,7 +170,7 @@ Outcome ShowReadiness(const RouteCall& call) {
     const bool is_ready = !fleet->leader.empty();
     return is_ready ? PlainText(200, "ready") : PlainText(503, DescribeLeader(*fleet));
   }
-  if (fleet && fleet->is_unsure) return PlainText(503, "etcd has not confirmed anything for 2 s");
+  if (fleet && fleet->is_unsure) return PlainText(503, DescribeDoubt(*fleet));
   command::ServerParts& server = call.commands.server();
   server.availability.LookAtMemory(call.now);
   if (server.availability.takes_locks()) return PlainText(200, "ready");
@@ -167,6 +182,7 @@ Outcome ShowReadiness(const RouteCall& call) {
 Outcome ShowLeadership(const RouteCall& call) {
   const auto fleet = FleetOf(call);
   const bool leads = !fleet || fleet->role == command::FleetRole::kLeader;
+  if (leads && fleet && fleet->is_unsure) return PlainText(503, DescribeDoubt(*fleet));
   return leads ? PlainText(200, "leader") : PlainText(503, "standby; " + DescribeLeader(*fleet));
 }
 
@@ -207,7 +223,7 @@ constexpr auto kStatusRoutes = std::to_array<Route>({
      nullptr,
      kWithoutLocks,
      false,
-     "This server is a standby; the text says which node leads"},
+     "This server is a standby, or etcd does not confirm that it leads; the text says which"},
     {Verb::kGet,
      "/api/v1/status",
      Access::kRead,

@@ -43,7 +43,9 @@ Log::Log(std::shared_ptr<LogSink> sink)
     : sink_(std::move(sink)),
       pool_(std::make_shared<spdlog::details::thread_pool>(kQueuedLinesMax, 1, BlockSignals)),
       logger_(std::make_shared<spdlog::async_logger>(
-          "fairlockd", sink_, pool_, spdlog::async_overflow_policy::overrun_oldest)) {
+          "fairlockd", sink_, pool_, spdlog::async_overflow_policy::overrun_oldest)),
+      audit_logger_(std::make_shared<spdlog::async_logger>(
+          "audit", sink_, pool_, spdlog::async_overflow_policy::overrun_oldest)) {
   sink_->CountDropsOf(*pool_);
   logger_->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
 }

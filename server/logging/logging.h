@@ -1,7 +1,8 @@
 // The server's log.
 //
 // The levels mean: error: the operator must act; warning: clients are refused or disconnected;
-// info: starts, stops and configuration changes; debug: connections are opened or closed.
+// info: starts, stops and configuration changes; debug: connections are opened or closed. The lines
+// of the audit are written at every level.
 #pragma once
 
 #include <spdlog/async.h>
@@ -47,6 +48,9 @@ class Log {
     logger_->debug(format, std::forward<Values>(values)...);
   }
 
+  // Writes "audit: TEXT" as information that no level leaves out.
+  void Audit(std::string_view text) { audit_logger_->info("audit: {}", text); }
+
   void SetLevel(std::string_view level);
   // The descriptor that lines are written to; open during the lifetime of the log.
   int descriptor() const { return sink_->descriptor(); }
@@ -59,6 +63,7 @@ class Log {
   std::shared_ptr<LogSink> sink_;
   std::shared_ptr<spdlog::details::thread_pool> pool_;
   std::shared_ptr<spdlog::async_logger> logger_;
+  std::shared_ptr<spdlog::async_logger> audit_logger_;  // uses the same sink, at its own level
 };
 
 // Makes bytes that came from a client safe for the log: quoted, on one line, truncated when long.

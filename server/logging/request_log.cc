@@ -8,6 +8,8 @@ namespace fairlock::server {
 
 void RequestLog::LogWarning(std::string_view text) { log_.Warning("{}", text); }
 
+void RequestLog::LogAudit(std::string_view text) { log_.Audit(text); }
+
 void RequestLog::LogFromScript(script::LogLevel level, std::string_view text) {
   if (level == script::LogLevel::kWarning) {
     log_.Warning("a script says {}", Escaped(text));
@@ -19,7 +21,9 @@ void RequestLog::LogFromScript(script::LogLevel level, std::string_view text) {
 }
 
 void RequestLog::LogFailedLogIn(std::string_view address, std::string_view user) {
-  log_.Warning("log-in failed: user {} from {}", Escaped(user), address);
+  if (!failed_log_ins_.Take(net::BoottimeMs())) return;
+  log_.Warning("log-in failed: user {} from {}{}", Escaped(user), address,
+               failed_log_ins_.TakeUnwritten());
 }
 
 void RequestLog::LogMemoryShort(bool is_short, std::uint64_t used_bytes, std::uint64_t bytes_max) {

@@ -1,8 +1,5 @@
 #include "server/logging/slow_lock_log.h"
 
-#include <string>
-#include <utility>
-
 #include "server/command/locks/lock_message.h"
 
 namespace fairlock::server {
@@ -40,27 +37,14 @@ void SlowLockLog::Take(const engine::Event& event) {
   }
 }
 
-bool SlowLockLog::MayLog(engine::TimeMs now) {
-  if (now >= period_end_) {
-    period_end_ = now + kPeriodMs;
-    lines_ = 0;
-  }
-  return ++lines_ <= kLinesMax;
-}
-
 void SlowLockLog::Write(std::string_view what, engine::DurationMs duration_ms,
                         const engine::Event& event) {
-  if (!MayLog(event.at)) {
-    ++unwritten_;
-    return;
-  }
-  const std::uint64_t unwritten = std::exchange(unwritten_, 0);
+  if (!lines_.Take(event.at)) return;
   const engine::ClientIdentity& client = clients_.Identity(event.client);
-  log_.Warning(
-      "{} {} ms: key {} (db {}), owner {}, then {}; client {} {} user {}{}", what, duration_ms,
-      Escaped(event.key.bytes), event.key.db, Escaped(event.owner), command::EventName(event.kind),
-      client.address, Escaped(client.name), client.user,
-      unwritten == 0 ? "" : "; " + std::to_string(unwritten) + " earlier ones were not logged");
+  log_.Warning("{} {} ms: key {} (db {}), owner {}, then {}; client {} {} user {}{}", what,
+               duration_ms, Escaped(event.key.bytes), event.key.db, Escaped(event.owner),
+               command::EventName(event.kind), client.address, Escaped(client.name), client.user,
+               lines_.TakeUnwritten());
 }
 
 }  // namespace fairlock::server

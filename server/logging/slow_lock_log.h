@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "server/command/environment/line_budget.h"
 #include "server/engine/api/event.h"
 #include "server/engine/state/client_table.h"
 #include "server/logging/logging.h"
@@ -14,7 +15,7 @@ namespace fairlock::server {
 // lines are counted, and the next line written gives their number. Loop-confined.
 class SlowLockLog final : public engine::EventSink {
  public:
-  static constexpr engine::DurationMs kPeriodMs = 10'000;
+  static constexpr engine::DurationMs kPeriodMs = command::LineBudget::kPeriodMs;
   static constexpr std::uint64_t kLinesMax = 20;
 
   struct Limits {
@@ -32,16 +33,12 @@ class SlowLockLog final : public engine::EventSink {
   void Take(const engine::Event& event) override;
 
  private:
-  // False if all lines allowed in this period have been used up.
-  bool MayLog(engine::TimeMs now);
   void Write(std::string_view what, engine::DurationMs duration_ms, const engine::Event& event);
 
   Log& log_;
   const engine::ClientTable& clients_;
   Limits limits_;
-  engine::TimeMs period_end_ = 0;
-  std::uint64_t lines_ = 0;      // in this period
-  std::uint64_t unwritten_ = 0;  // lines not written since the last one that was
+  command::LineBudget lines_{kLinesMax};
 };
 
 }  // namespace fairlock::server

@@ -35,17 +35,17 @@ std::uint64_t NsOf(clockid_t clock) {
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-std::int64_t MachineBoottimeMs() {
-  timespec time{};
-  clock_gettime(CLOCK_BOOTTIME, &time);
-  return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
-}
-
 constexpr std::int64_t kNotHeld = -1;
 std::atomic<std::int64_t> boottime_held_at = kNotHeld;
 std::atomic<std::int64_t> boottime_held_ms = 0;  // how far it is behind, from being held before
 
 }  // namespace
+
+std::int64_t MachineBoottimeMs() {
+  timespec time{};
+  clock_gettime(CLOCK_BOOTTIME, &time);
+  return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+}
 
 std::int64_t BoottimeMs() {
   const std::int64_t held_at = boottime_held_at;

@@ -14,6 +14,9 @@ std::int64_t BoottimeMs();
 // the loop's thread may call this; other threads may read the clock at the same time.
 void HoldBoottime(bool is_held);
 
+// Like BoottimeMs, but is never held. Thread-safe.
+std::int64_t MachineBoottimeMs();
+
 // A clock that never goes back, for measuring durations.
 std::uint64_t MonotonicNs();
 

@@ -26,6 +26,10 @@ std::string_view NameOf(CloseReason reason) {
       return "its first request was incomplete, and its place was needed (max_clients)";
     case CloseReason::kLingered:
       return "last replies not read";
+    case CloseReason::kNotConfirmed:
+      return "etcd does not confirm that this node leads";
+    case CloseReason::kLeaderIsElsewhere:
+      return "another node leads now";
     case CloseReason::kServerStops:
       return "server stops";
   }

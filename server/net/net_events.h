@@ -11,17 +11,19 @@
 namespace fairlock::net {
 
 enum class CloseReason : std::uint8_t {
-  kPeerClosed,       // end of file
-  kPeerFailed,       // reset, or unreachable for too long
-  kAnswered,         // the reply to QUIT or to a protocol error has been sent
-  kKilled,           // by a command
-  kOutputLimit,      // it does not read its replies
-  kAllOutputLimit,   // the unread replies of all connections are too large, and it has the most
-  kInputLimit,       // it has sent too much while a request of it waits
-  kAllInputLimit,    // the unexecuted input of all connections is too large, and it has the most
-  kRequestDeadline,  // it did not send the rest of a request in time
-  kLingered,         // it did not read its last replies in time
-  kGaveWay,          // its first request was incomplete, and another needed its place
+  kPeerClosed,         // end of file
+  kPeerFailed,         // reset, or unreachable for too long
+  kAnswered,           // the reply to QUIT or to a protocol error has been sent
+  kKilled,             // by a command
+  kOutputLimit,        // it does not read its replies
+  kAllOutputLimit,     // the unread replies of all connections are too large, and it has the most
+  kInputLimit,         // it has sent too much while a request of it waits
+  kAllInputLimit,      // the unexecuted input of all connections is too large, and it has the most
+  kRequestDeadline,    // it did not send the rest of a request in time
+  kLingered,           // it did not read its last replies in time
+  kGaveWay,            // its first request was incomplete, and another needed its place
+  kNotConfirmed,       // etcd has not confirmed for some seconds that this node leads
+  kLeaderIsElsewhere,  // this node answered it only while no node led
   kServerStops,
 };
 

@@ -1,6 +1,7 @@
 #include "server/persist/loaded_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cstring>
 #include <tuple>
@@ -29,8 +30,7 @@ void Prefetch(std::string_view key, std::string_view value) {
 }
 
 storage::Status NotOurs(std::string_view what) {
-  return {storage::StatusCode::kDamaged,
-          "a " + std::string(what) + " has values that this version does not support"};
+  return storage::Newer("a " + std::string(what) + " has values that this program does not know");
 }
 
 std::size_t RankInMlock(const rows::Hold& row) {
@@ -56,8 +56,8 @@ engine::LimitOverride OverrideOf(const storage::LimitRow& row, const RestoreOpti
 
 }  // namespace
 
-std::string_view LoadedRows::Keep(char kind, std::string_view bytes) {
-  const std::size_t size = bytes.size() + 1;
+std::string_view LoadedRows::Keep(std::string_view head, std::string_view bytes) {
+  const std::size_t size = head.size() + bytes.size();
   if (size > blocks_.left) {
     blocks_.left = std::max(kBlockBytes, size);
     blocks_.bytes += blocks_.left;
@@ -66,9 +66,21 @@ std::string_view LoadedRows::Keep(char kind, std::string_view bytes) {
   // Memory is taken from the end of the block towards its beginning.
   blocks_.left -= size;
   char* const to = blocks_.all.back().get() + blocks_.left;
-  to[0] = kind;
-  std::memcpy(to + 1, bytes.data(), bytes.size());
+  std::memcpy(to, head.data(), head.size());
+  std::memcpy(to + head.size(), bytes.data(), bytes.size());
   return {to, size};
+}
+
+std::string_view LoadedRows::KeepValue(ServedMarks::Count marks, std::string_view value) {
+  std::array<char, sizeof marks> head;
+  std::memcpy(head.data(), &marks, sizeof marks);
+  return Keep({head.data(), head.size()}, value).substr(sizeof marks);
+}
+
+ServedMarks::Count LoadedRows::MarksBefore(std::string_view value) {
+  ServedMarks::Count marks;
+  std::memcpy(&marks, value.data() - sizeof marks, sizeof marks);
+  return marks;
 }
 
 LoadedRows::Rows* LoadedRows::RowsOf(const storage::Change& change) {
@@ -93,7 +105,7 @@ void LoadedRows::DropElementsOf(std::string_view previous, const storage::Change
   const auto found = elements_.find(number);
   if (found == elements_.end()) return;
   for (const auto& [name, value] : *found->second) {
-    const std::size_t gone = name.bytes.size() + value.size() + 1;
+    const std::size_t gone = name.bytes.size() + value.size() + sizeof(ServedMarks::Count);
     blocks_.live -= gone;
     blocks_.garbage += gone;
   }
@@ -102,6 +114,7 @@ void LoadedRows::DropElementsOf(std::string_view previous, const storage::Change
 }
 
 void LoadedRows::Apply(const storage::Change& change) {
+  if (change.kind == storage::RowKind::kMeta) marks_.Take(change);
   Rows* const rows = RowsOf(change);
   if (rows == nullptr) return;
   const char kind = static_cast<char>(change.kind);
@@ -111,7 +124,7 @@ void LoadedRows::Apply(const storage::Change& change) {
   const bool is_there = found != rows->end();
   if (is_there) {
     if (change.kind == storage::RowKind::kValue) DropElementsOf(found->second, change);
-    const std::size_t value_bytes = found->second.size() + 1;
+    const std::size_t value_bytes = found->second.size() + sizeof(ServedMarks::Count);
     const std::size_t gone =
         change.is_deletion ? found->first.bytes.size() + value_bytes : value_bytes;
     blocks_.live -= gone;
@@ -122,12 +135,12 @@ void LoadedRows::Apply(const storage::Change& change) {
     if (is_there) rows->erase(found);
     if (is_there && is_element) --element_count_;
   } else {
-    const std::string_view value = Keep(kind, change.value).substr(1);
-    blocks_.live += value.size() + 1;
+    const std::string_view value = KeepValue(marks_.count(), change.value);
+    blocks_.live += value.size() + sizeof(ServedMarks::Count);
     if (is_there) {
       found->second = value;
     } else {
-      name.bytes = Keep(kind, change.key);
+      name.bytes = KeepName(kind, change.key);
       blocks_.live += name.bytes.size();
       rows->emplace(name, value);
       if (is_element) ++element_count_;
@@ -147,16 +160,16 @@ void LoadedRows::MoveToNewBlocks(Rows& rows) {
   Rows moved;
   moved.reserve(rows.size());
   for (const auto& [old_name, old_value] : rows) {
-    const char kind = old_name.bytes[0];
-    const std::string_view value = Keep(kind, old_value).substr(1);
+    const std::string_view value = KeepValue(MarksBefore(old_value), old_value);
     Name name = old_name;
-    name.bytes = Keep(kind, old_name.bytes.substr(1));
+    name.bytes = KeepName(old_name.bytes[0], old_name.bytes.substr(1));
     moved.emplace(name, value);
   }
   rows = std::move(moved);
 }
 
 storage::Status LoadedRows::Finish() {
+  marks_.Finish();
   auto ahead = rows_.begin();
   for (std::size_t i = 0; i < kRowsAhead && ahead != rows_.end(); ++i) ++ahead;
   for (const auto& [name, value] : rows_) {
@@ -237,9 +250,9 @@ void LoadedRows::TakeMeta(std::string_view key, std::string_view value) {
   assert(is_right);
   if (row.name == storage::MetaName::kTokenCeiling) {
     token_ceiling_ = row.number;
-  } else {
-    last_run_flags_ = row.number;
-    last_boot_id_ = row.text;
+  } else if (row.name == storage::MetaName::kLastRun) {
+    last_run_.flags = row.number;
+    last_run_.boot_id = row.text;
   }
 }
 
@@ -248,14 +261,23 @@ std::uint64_t LoadedRows::newest_token() const {
                   cooling_.empty() ? 0 : cooling_.back().rank);
 }
 
-void LoadedRows::RestoreInto(engine::LockEngine& engine, const RestoreOptions& options) const {
+engine::DurationMs LoadedRows::RestoreInto(engine::LockEngine& engine,
+                                           const RestoreOptions& options) const {
   engine.ReserveLocks(holds_.size());
+  engine::DurationMs longest_ms = 0;
   rows::Hold hold;
   for (std::size_t i = 0; i < holds_.size(); ++i) {
     if (i + kRowsAhead < holds_.size()) {
       Prefetch(holds_[i + kRowsAhead].key, holds_[i + kRowsAhead].value);
     }
     if (!storage::DecodeRow(holds_[i].key, holds_[i].value, hold)) continue;
+    if (options.counts_down && hold.claim.lease_ms > 0) {
+      const engine::DurationMs left_ms = hold.remaining_ms.value_or(hold.claim.lease_ms);
+      hold.remaining_ms = std::max<engine::DurationMs>(
+          left_ms - marks_.PassedMs(MarksBefore(holds_[i].value), hold.remaining_ms.has_value()),
+          1);
+      longest_ms = std::max(longest_ms, *hold.remaining_ms);
+    }
     engine.Restore(hold, options.restart_grace_ms, options.now);
   }
   rows::Cooldown cooldown;
@@ -274,6 +296,7 @@ void LoadedRows::RestoreInto(engine::LockEngine& engine, const RestoreOptions& o
     // If there are more overrides than are allowed now, the newest are dropped.
     if (!engine.SetLimit(OverrideOf(limit, options), options.now)) break;
   }
+  return longest_ms;
 }
 
 void LoadedRows::RestoreInto(values::ValueStore& values, engine::TimeMs now) const {

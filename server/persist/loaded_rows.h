@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/engine/lock_engine.h"
+#include "server/persist/served_marks.h"
 #include "server/values/value_store.h"
 #include "storage/log/load_log.h"
 #include "storage/records/rows.h"
@@ -20,6 +21,9 @@ struct RestoreOptions {
   engine::TimeMs now = 0;
   std::int64_t unix_ms = 0;
   engine::DurationMs restart_grace_ms = 0;  // for sessions, and for waiters without KEEP
+  // A lease that was not renewed since a run began goes on with what that run has left of it; the
+  // others start over. Otherwise, all start over whose time left is not stored.
+  bool counts_down = false;
 };
 
 // Receives the changes of a log one after the other; the rows that are left at the end can then be
@@ -37,16 +41,20 @@ class LoadedRows final : public storage::ChangeSink {
   storage::Status Finish();
 
   std::uint64_t token_ceiling() const { return token_ceiling_; }
-  const std::string& last_boot_id() const { return last_boot_id_; }
-  std::uint64_t last_run_flags() const { return last_run_flags_; }  // of storage's LastRun
+  const std::string& last_boot_id() const { return last_run_.boot_id; }
+  std::uint64_t last_run_flags() const { return last_run_.flags; }  // of storage's LastRun
   std::uint64_t newest_token() const;
   std::size_t size() const { return rows_.size() + element_count_; }
   bool has_long_leases() const { return has_long_leases_; }
   // The memory allocated for names and values.
   std::size_t block_bytes() const { return blocks_.bytes; }
 
-  // REQUIRES: the engine has no locks. The caller must call EndRestore afterwards.
-  void RestoreInto(engine::LockEngine& engine, const RestoreOptions& options) const;
+  // How long all runs have served, according to the last row that says it.
+  std::uint64_t served_ms() const { return marks_.served_ms(); }
+
+  // Returns the time left of the longest lease. REQUIRES: the engine has no locks. The caller must
+  // call EndRestore afterwards.
+  engine::DurationMs RestoreInto(engine::LockEngine& engine, const RestoreOptions& options) const;
   // REQUIRES: the store is empty.
   void RestoreInto(values::ValueStore& values, engine::TimeMs now) const;
 
@@ -64,7 +72,8 @@ class LoadedRows final : public storage::ChangeSink {
     using is_avalanching = void;
     std::size_t operator()(const Name& name) const { return name.hash; }
   };
-  // Names and values are views into blocks_.
+  // Names and values are views into blocks_. In front of each value stands how many marks came
+  // before it.
   using Rows = boost::unordered_flat_map<Name, std::string_view, HashOfName>;
   // The elements of large values, by the number of their value.
   using Elements = boost::unordered_flat_map<std::uint64_t, std::unique_ptr<Rows>>;
@@ -75,7 +84,11 @@ class LoadedRows final : public storage::ChangeSink {
     std::size_t sub_rank = 0;  // for holds of an MLOCK: the index of their key in it
   };
 
-  std::string_view Keep(char kind, std::string_view bytes);
+  // Copies both, one after the other.
+  std::string_view Keep(std::string_view head, std::string_view bytes);
+  std::string_view KeepName(char kind, std::string_view key) { return Keep({&kind, 1}, key); }
+  std::string_view KeepValue(ServedMarks::Count marks, std::string_view value);
+  static ServedMarks::Count MarksBefore(std::string_view value);
   void Compact();
   void MoveToNewBlocks(Rows& rows);
   // Where the row of the change belongs; null: the change deletes an element that is not there.
@@ -100,14 +113,17 @@ class LoadedRows final : public storage::ChangeSink {
     std::size_t garbage = 0;  // bytes of names and values that no row has any more
   } blocks_;
   std::string scratch_;
+  ServedMarks marks_;
   std::vector<Ranked> holds_;   // by token
   std::vector<Ranked> places_;  // by arrival
   std::vector<Ranked> cooling_;
   std::vector<Ranked> limits_;  // by age
   std::vector<Ranked> values_;  // in no order
   std::uint64_t token_ceiling_ = 0;
-  std::uint64_t last_run_flags_ = 0;
-  std::string last_boot_id_;
+  struct {
+    std::string boot_id;
+    std::uint64_t flags = 0;
+  } last_run_;
   bool has_long_leases_ = false;
 };
 

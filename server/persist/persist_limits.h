@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 namespace fairlock::persist {
 
@@ -14,6 +15,13 @@ struct SnapshotPace {
   // A snapshot begins when the total size of the batches since the last one reaches this, or twice
   // the size of the last snapshot if that is more.
   std::uint64_t batch_bytes = std::uint64_t{64} << 20;
+  // Each batch counts as this many bytes more, because each takes time to read, however small it
+  // is.
+  std::uint64_t bytes_of_a_batch = 0;
+  // Whether another process follows the log and has read it; null: yes. If not, the bound is
+  // higher, because a snapshot makes those who are reading the log begin again.
+  std::function<bool()> is_followed = {};
+  std::uint64_t factor_while_not_followed = 4;
   // The number of locks, or of values, that a turn visits for a snapshot, or for long leases.
   std::size_t locks_of_a_slice = 2'000;
 };

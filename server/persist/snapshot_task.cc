@@ -15,6 +15,13 @@ constexpr std::uint64_t kWaitingBytesOfSlices = kWaitingBytesMax / 4;
 
 }  // namespace
 
+bool SnapshotTask::IsDue() const {
+  const std::uint64_t bound = std::max(pace_.batch_bytes, 2 * snapshot_bytes_);
+  if (batch_bytes_ < bound) return false;
+  const bool is_followed = !pace_.is_followed || pace_.is_followed();
+  return is_followed || batch_bytes_ >= bound * pace_.factor_while_not_followed;
+}
+
 bool SnapshotTask::IsHeldUp() const { return journal_.depth().bytes > kWaitingBytesOfSlices; }
 
 std::optional<SnapshotTask::Cursor> SnapshotTask::WritePart(const Cursor& cursor,
@@ -27,7 +34,7 @@ std::optional<SnapshotTask::Cursor> SnapshotTask::WritePart(const Cursor& cursor
   }
   RowWriter rows(slice_);
   const std::uint64_t next =
-      engine_.ScanRows(cursor.next, pace_.locks_of_a_slice, detail, now, rows);
+      engine_.ScanRows(cursor.next, pace_.locks_of_a_slice, detail, begun_at_, rows);
   if (next != 0) return Cursor{.next = next};
   if (!values_) return std::nullopt;
   values_->BeginSnapshot();
@@ -36,9 +43,10 @@ std::optional<SnapshotTask::Cursor> SnapshotTask::WritePart(const Cursor& cursor
 
 void SnapshotTask::Advance(engine::TimeMs now, const WriteHead& write_head) {
   if (!cursor_) {
-    if (batch_bytes_ < std::max(pace_.batch_bytes, 2 * snapshot_bytes_)) return;
+    if (!IsDue()) return;
     journal_.BeginSnapshot();
     cursor_ = Cursor();
+    begun_at_ = now;
     batch_bytes_ = snapshot_bytes_ = 0;
     write_head(slice_);
   }
@@ -54,6 +62,7 @@ void SnapshotTask::WriteFinal(engine::TimeMs now, const WriteHead& write_head) {
   journal_.BeginSnapshot();
   write_head(slice_);
   cursor_ = Cursor();
+  begun_at_ = now;
   while (cursor_) {
     cursor_ = WritePart(*cursor_, {.with_time_left = true, .with_all_places = true}, now);
     journal_.AppendSlice(slice_);

@@ -12,8 +12,9 @@
 
 namespace fairlock::persist {
 
-// A snapshot begins when the total size of the batches since the last one reaches a bound, so that
-// the log stays short and the next start fast. Loop-confined.
+// A snapshot begins when the batches since the last one would take long to read: when their size,
+// with an addition for each of them, reaches a bound. So the log stays short and the next start
+// fast. Loop-confined.
 class SnapshotTask {
  public:
   // Writes the rows of a snapshot that do not belong to locks.
@@ -26,10 +27,10 @@ class SnapshotTask {
         values_(values),
         journal_(journal),
         pace_(pace),
-        batch_bytes_(end.batch_bytes),
+        batch_bytes_(end.batch_bytes + end.batches * pace.bytes_of_a_batch),
         snapshot_bytes_(end.slice_bytes) {}
 
-  void CountBatch(std::uint64_t bytes) { batch_bytes_ += bytes; }
+  void CountBatch(std::uint64_t bytes) { batch_bytes_ += bytes + pace_.bytes_of_a_batch; }
   bool is_in_progress() const { return cursor_.has_value(); }
 
   // Begins a snapshot if it is time for one, and writes the next slice of the one in progress.
@@ -50,7 +51,10 @@ class SnapshotTask {
     std::uint64_t next = 0;  // of the locks
   };
 
-  // Adds the part at the cursor to the slice. Returns the next part; none: the walk has ended.
+  bool IsDue() const;
+  // Adds the part at the cursor to the slice. Returns the next part; none: the walk has ended. The
+  // time left of leases and cooldowns is that when the snapshot began: a reader finds behind it the
+  // batches, with their times, that were written while it was made.
   std::optional<Cursor> WritePart(const Cursor& cursor, const engine::RowDetail& detail,
                                   engine::TimeMs now);
 
@@ -59,9 +63,10 @@ class SnapshotTask {
   storage::Journal& journal_;
   const SnapshotPace pace_;
   storage::RecordWriter slice_;
-  std::uint64_t batch_bytes_;     // the size of the batches since the last snapshot began
+  std::uint64_t batch_bytes_;     // what the batches since the last snapshot began count
   std::uint64_t snapshot_bytes_;  // the size of the last snapshot
   std::optional<Cursor> cursor_;
+  engine::TimeMs begun_at_ = 0;  // the time from which the time left is counted
 };
 
 }  // namespace fairlock::persist

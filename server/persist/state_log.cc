@@ -22,7 +22,6 @@ constexpr engine::DurationMs kCheckHomeEveryMs = 1'000;
 // With confirms_replies, an idle log writes a confirmation at this interval, so that other nodes
 // know that this one leads.
 constexpr engine::DurationMs kBeatEveryMs = 500;
-constexpr engine::DurationMs kUnsureAfterMs = 2'000;
 constexpr std::uint64_t kNeverComplete = ~std::uint64_t{0};
 
 std::uint64_t Ms2020(std::int64_t unix_ms) {
@@ -66,10 +65,15 @@ StateLog::StateLog(engine::LockEngine& engine, storage::LogHome& home, const Loa
       sweep_(engine_, options_.snapshots.locks_of_a_slice, step.now) {
   JudgeLastRun(rows);
   if (keeps_locks()) {
-    rows.RestoreInto(engine_, {.now = step.now,
-                               .unix_ms = options_.unix_ms(),
-                               .restart_grace_ms = options_.restart_grace_ms});
+    const engine::DurationMs longest_ms =
+        rows.RestoreInto(engine_, {.now = step.now,
+                                   .unix_ms = options_.unix_ms(),
+                                   .restart_grace_ms = options_.restart_grace_ms,
+                                   .counts_down = options_.confirms_replies});
     rows_loaded_ = rows.size();
+    if (options_.confirms_replies) {
+      served_.emplace(rows.served_ms(), step.now, step.now + longest_ms);
+    }
   }
   engine_.EndRestore(tokens_.ceiling(), step);
   if (may_have_lost_leases_ && options_.start_delay_ms > 0) {
@@ -105,6 +109,7 @@ void StateLog::BeginRun() {
     snapshot_.WriteEmpty([this](auto& slice) { WriteMeta(slice, RunFlags()); });
   }
   WriteMeta(batch_, RunFlags());
+  if (served_) served_->WriteBegin(batch_);
   Append(storage::AppendMode::kDurable);
   tokens_.Begin(newest_batch_);
   journal_.Begin();
@@ -128,6 +133,7 @@ void StateLog::WriteMeta(storage::RecordWriter& record, std::uint64_t run_flags)
 void StateLog::WriteHead(storage::RecordWriter& slice, std::uint64_t run_flags,
                          const Moment& moment) {
   WriteMeta(slice, run_flags);
+  if (served_) served_->Write(moment.now, slice);
   writer_->WriteLimits(moment, slice);
 }
 
@@ -146,7 +152,7 @@ bool StateLog::Append(storage::AppendMode mode) {
 }
 
 void StateLog::BeginTurn(engine::TimeMs now) {
-  if (now >= home_at_) CheckHome(now);
+  if (now >= due_.home) CheckHome(now);
   // If the files are gone, no further batch counts as complete, so none is revealed to clients.
   if (!home_status_.ok()) return;
   progress_ = journal_.Look();
@@ -156,14 +162,14 @@ void StateLog::BeginTurn(engine::TimeMs now) {
   if (tokens_.Complete(progress_.completed_batch)) {
     if (!is_ready_) home_status_ = home_.Settle();
     is_ready_ = home_status_.ok();
-    if (options_.confirms_replies) beat_at_ = now;
+    if (options_.confirms_replies) due_.beat = now;
   }
   if (grants_from_ != 0 && is_running() && now >= grants_from_) LogDelayOver();
 }
 
 void StateLog::CheckHome(engine::TimeMs now) {
   if (!is_running()) return;
-  home_at_ = now + kCheckHomeEveryMs;
+  due_.home = now + kCheckHomeEveryMs;
   home_status_ = home_.Check();
   if (!home_status_.ok()) journal_.Fail(home_status_);
 }
@@ -200,7 +206,7 @@ void StateLog::HandOverChanges(engine::TimeMs now) {
 void StateLog::Confirm(engine::TimeMs now) {
   newest_batch_ = NumberOf(journal_.Confirm());
   times_.Begin(newest_batch_, now);
-  beat_at_ = now + kBeatEveryMs;
+  due_.beat = now + kBeatEveryMs;
 }
 
 engine::TimeMs StateLog::UnsureFrom() const {
@@ -214,10 +220,11 @@ void StateLog::EndTurn(engine::TimeMs now) {
     if (!is_stopped_) journal_.Begin();
     return;
   }
-  if (now >= beat_at_) Confirm(now);
+  if (now >= due_.beat) Confirm(now);
   if (tokens_.IsDue(engine_.next_token())) ReserveTokens();
   if (writer_) {
     if (writer_->has_long_leases()) sweep_.Advance(now, batch_);
+    if (served_ && now >= served_->NextDeadline()) served_->Write(now, batch_);
     if (!batch_.empty()) Append();
     snapshot_.Advance(now, [&](auto& slice) { WriteHead(slice, RunFlags(), MomentAt(now)); });
   }
@@ -248,8 +255,9 @@ engine::TimeMs StateLog::NextDeadline() const {
   engine::TimeMs next = space_.NextDeadline();
   if (writer_ && writer_->has_long_leases()) next = std::min(next, sweep_.NextDeadline());
   if (is_running()) {
-    next = std::min({next, home_at_, beat_at_});
+    next = std::min({next, due_.home, due_.beat});
     if (!is_unsure_) next = std::min(next, UnsureFrom());
+    if (served_) next = std::min(next, served_->NextDeadline());
     if (grants_from_ != 0) next = std::min(next, grants_from_);
   }
   return next;
@@ -284,6 +292,10 @@ void StateLog::Stop(engine::TimeMs now) {
   Seal(now);
   const std::uint64_t flags = RunFlags() | storage::kLastRunStoppedCleanly;
   if (options_.confirms_replies) {
+    if (served_) {
+      served_->Write(now, batch_);
+      Append();
+    }
     EndWriters();  // the log has everything that the next leader needs
   } else if (writer_) {
     snapshot_.WriteFinal(now, [&](auto& slice) { WriteHead(slice, flags, MomentAt(now)); });

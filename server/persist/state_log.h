@@ -14,6 +14,7 @@
 #include "server/persist/loaded_rows.h"
 #include "server/persist/long_lease_sweep.h"
 #include "server/persist/persist_limits.h"
+#include "server/persist/served_time.h"
 #include "server/persist/snapshot_task.h"
 #include "server/persist/space_check.h"
 #include "server/persist/token_reservation.h"
@@ -35,6 +36,9 @@ inline storage::Durability StorageDurabilityOf(Durability durability) {
   return durability == Durability::kSync ? storage::Durability::kMachine
                                          : storage::Durability::kProcess;
 }
+
+// A log that confirms replies is unsure after this time without a completed write.
+constexpr engine::DurationMs kUnsureAfterMs = 2'000;
 
 struct StateLogOptions {
   Durability durability = Durability::kAsync;
@@ -157,6 +161,7 @@ class StateLog {
   TokenReservation tokens_;
   std::optional<BatchWriter> writer_;  // none: locks are not stored
   std::optional<ValueWriter> value_writer_;
+  std::optional<ServedTime> served_;  // with confirms_replies
   UndeliveredGrants undelivered_;
   storage::RecordWriter batch_;
   storage::JournalProgress progress_;
@@ -164,8 +169,10 @@ class StateLog {
   std::uint64_t rows_loaded_ = 0;
   BatchTimes times_;
   SpaceCheck space_;
-  engine::TimeMs home_at_ = 0;               // when to check the home again
-  engine::TimeMs beat_at_ = engine::kNever;  // with confirms_replies: when an idle log confirms
+  struct {
+    engine::TimeMs home = 0;               // when to check the home again
+    engine::TimeMs beat = engine::kNever;  // with confirms_replies: when an idle log confirms
+  } due_;
   engine::TimeMs grants_from_ = 0;  // the end of the start delay; 0: it is over, or there is none
   std::string boot_id_;
   storage::Status home_status_;

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <systemd/sd-daemon.h>
 
-#include <chrono>
 #include <string>
 
 namespace fairlock::server {
@@ -34,10 +33,7 @@ void SystemdService::StartWatchdog() {
 void SystemdService::TellAlive() {
   sd_notify(0, "WATCHDOG=1");
   // Notifies at half the interval, as systemd's documentation recommends.
-  timer_.expires_after(std::chrono::microseconds(interval_us_ / 2));
-  timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) TellAlive();
-  });
+  alive_.Set(static_cast<engine::DurationMs>(interval_us_ / 2'000));
 }
 
 void SystemdService::TellReloading() { sd_notify(0, "RELOADING=1"); }

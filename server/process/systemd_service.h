@@ -2,9 +2,9 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 
+#include "server/net/relay/alarm.h"
 #include "server/net/sockets/listening_socket.h"
 
 namespace fairlock::server {
@@ -12,7 +12,8 @@ namespace fairlock::server {
 // Without a service manager, there are no sockets, and notifications do nothing. Loop-confined.
 class SystemdService {
  public:
-  explicit SystemdService(boost::asio::io_context& context) : timer_(context) {}
+  explicit SystemdService(boost::asio::io_context& context)
+      : alive_(context, [this] { TellAlive(); }) {}
 
   // The sockets that systemd opened for us (socket activation). If empty without an error, the
   // server must open its own. systemd owns the sockets, so paths of unix sockets are not removed.
@@ -29,7 +30,7 @@ class SystemdService {
  private:
   void TellAlive();
 
-  boost::asio::steady_timer timer_;
+  net::Alarm alive_;
   std::uint64_t interval_us_ = 0;
 };
 

@@ -20,6 +20,11 @@ class EventKinds {
     return kinds;
   }
 
+  friend constexpr EventKinds operator|(EventKinds one, EventKinds other) {
+    one.bits_ |= other.bits_;
+    return one;
+  }
+
   constexpr void Add(engine::EventKind kind) { bits_ |= BitOf(kind); }
   constexpr bool Has(engine::EventKind kind) const { return (bits_ & BitOf(kind)) != 0; }
 

@@ -2,6 +2,7 @@
 // are gone.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +12,8 @@
 #include "server/engine/api/event.h"
 #include "server/engine/api/types.h"
 #include "server/record/event_kinds.h"
+#include "server/record/event_tap.h"
+#include "server/record/history_record.h"
 #include "server/record/record_ring.h"
 
 namespace fairlock::record {
@@ -34,7 +37,15 @@ struct PastEvent {
   engine::DurationMs grace_ms = 0;  // kLeaving: how long the hold may still last
   std::string_view by;              // for a forced action: the client that caused it
   std::string_view comment;         // and the reason given
+  bool is_of_lock = false;  // not from the history: a lock tells it of a present hold or place
+  bool is_of_file = false;  // read back from a file, of an earlier run of the server
 };
+
+// Where the event is known from.
+constexpr std::string_view SourceName(const PastEvent& event) {
+  if (event.is_of_lock) return "lock";
+  return event.is_of_file ? "file" : "memory";
+}
 
 // The default maximum number of events that one search examines, which takes at most one or two
 // milliseconds.
@@ -50,7 +61,7 @@ struct HistoryQuery {
   std::optional<std::string_view> owner = {};
   std::string_view match = {};  // a glob for keys; empty: all keys
   EventKinds kinds = EventKinds::All();
-  engine::TimeMs since = 0;  // both bounds, `since` and `until`, are inclusive
+  engine::TimeMs since = kLongAgo;  // both bounds, `since` and `until`, are inclusive
   engine::TimeMs until = engine::kNever;
   std::size_t count_max = 100;
   // Finds only events older than the event with this number; 0: starts with the newest. If `before`
@@ -80,64 +91,120 @@ inline constexpr EventKinds kForcedEvents = {
     engine::EventKind::kBroken, engine::EventKind::kCancelled, engine::EventKind::kVacated,
     engine::EventKind::kLeaving};
 
-// Stores events in one flat buffer; each takes 40 bytes plus the length of its names. Recording an
-// event does not allocate. A denial, renewal or repeated LOCK that equals another one within
-// kRepeatMs (same key, owner, reason, and same hold by its token) only increments the count of that
-// event. A hold that ends because the GRACE of a BREAK is over is recorded with the client and the
-// reason of that BREAK; in rare cases, if very many holds leave at once, without them. For use by
-// the loop thread only.
+// Events that are rare and tell that something went wrong. They are kept for longer than others, as
+// denials are, and so are other events that BREAK caused.
+inline constexpr EventKinds kRareEvents = {
+    engine::EventKind::kExpired, engine::EventKind::kDisconnected, engine::EventKind::kBroken,
+    engine::EventKind::kUndone,  engine::EventKind::kRefused,      engine::EventKind::kLeaving};
+
+// From when on the history has every event of a kind.
+struct KnownSince {
+  engine::TimeMs ordinary = 0;
+  engine::TimeMs rare = 0;    // kRareEvents, denials because of a deadlock, and what BREAK caused;
+                              // never later than `ordinary`
+  engine::TimeMs denied = 0;  // other denials
+
+  engine::TimeMs all() const { return std::max(ordinary, denied); }
+};
+
+// Stores events in flat buffers; each takes 48 bytes plus the length of its names. Recording an
+// event does not allocate. A quarter of the memory is for denials, which are nowhere else, and an
+// eighth has a second copy of rare events, so that neither a flood of ordinary events nor one of
+// denials displaces what went wrong; a history of less than kKeepsBesideMin has one buffer for all.
+// A denial, renewal or repeated LOCK that equals another one within kRepeatMs (same key, owner,
+// reason, and same hold by its token) only increments the count of that event. A hold that ends
+// because the GRACE of a BREAK is over is recorded with the client and the reason of that BREAK; in
+// rare cases, if very many holds leave at once, without them. For use by the loop thread only.
 class History {
  public:
   static constexpr std::size_t kBytesMin = 256 * 1024;
+  static constexpr std::size_t kKeepsBesideMin = 2 * 1024 * 1024;
   static constexpr engine::DurationMs kRepeatMs = 600'000;
   static constexpr std::size_t kLooksMax = kHistoryLooksMax;
   static constexpr std::size_t kCommentBytesMax = engine::kReasonBytesMax;
   static constexpr std::size_t kByBytesMax = 512;
 
   // REQUIRES: bytes >= kBytesMin. `bytes` is the total limit, including the indexes, which take a
-  // small part of it.
-  explicit History(std::size_t bytes);
+  // small part of it. Nothing is known of the time before `now`.
+  explicit History(std::size_t bytes, engine::TimeMs now = 0);
 
   // Prefetches memory for an expected event of that key.
   void Prefetch(std::uint64_t key_hash) const { ring_.Prefetch(ChainOf(key_hash)); }
   void Take(const engine::Event& event) {
+    if (kSpecialEvents.Has(event.kind)) {
+      return IsBeside(event) ? TakeDenial(event) : TakeSpecial(event);
+    }
     ring_.MakeRoom();
-    if (kRepeatableEvents.Has(event.kind) || kForcedEvents.Has(event.kind)) {
-      TakeSpecial(event);
-    } else if (event.other.empty()) {
+    if (event.other.empty()) {
       Write(event);
     } else {
-      Write(event, event.other, {});
+      Write(ring_, event, event.other, {});
     }
   }
+
+  // Every event that is recorded from now on, though not its repetitions, is put there as well.
+  void set_tap(EventTap* tap) { tap_ = tap; }
+  const EventTap* tap() const { return tap_; }
+  // Adds an event of an earlier run, which counts as one from a file. REQUIRES: no event was taken.
+  void Restore(const PastEvent& past, std::uint64_t key_hash);
+  // The views refer to the record.
+  static PastEvent Read(const HistoryRecord& record);
 
   // Until EndForce is called, holds and places that end are recorded as ended by that client for
   // that reason.
   void BeginForce(std::string_view by, std::string_view comment);
-  void EndForce() { is_by_force_ = false; }
+  void EndForce() { force_.is_on = false; }
 
   // Takes O(looks_max). If one millisecond has more events than looks_max, only `before` can
   // continue within it, so only `before` finds them all.
   HistoryPage Search(const HistoryQuery& query) const;
 
   std::size_t bytes() const { return bytes_; }
-  std::size_t used_bytes() const { return ring_.used_bytes(); }
-  std::size_t event_count() const { return ring_.count(); }
+  std::size_t used_bytes() const;
+  std::size_t event_count() const { return ring_.count() + (denied_ ? denied_->count() : 0); }
   // Returns the time of the oldest stored event; nullopt if there are no events.
   std::optional<engine::TimeMs> oldest_at() const;
+  KnownSince known_since() const;
 
  private:
   using Position = RecordRing::Position;
-  struct Record;
+  using Record = HistoryRecord;
+  class Walk;
+  // The client that ends holds and places by force at present, and its reason.
+  struct Force {
+    bool is_on = false;
+    std::string by;
+    std::string comment;
+  };
+  // Where the newest event of a slot is that may be repeated.
+  struct Repeatable {
+    Position in_ring = RecordRing::kNone;
+    Position beside = RecordRing::kNone;  // of its copy in rare_; if it is not in_ring, in denied_
+  };
+
+  static constexpr EventKinds kSpecialEvents = kRepeatableEvents | kForcedEvents | kRareEvents;
 
   // Uses the upper half of the hash, because hash tables use the lower half.
   static std::uint64_t ChainOf(std::uint64_t key_hash) { return key_hash >> 32; }
   void TakeSpecial(const engine::Event& event);
-  // Both REQUIRE free space in the ring.
+  void TakeRepeatable(const engine::Event& event);
+  void TakeDenial(const engine::Event& event);
+  // Both REQUIRE free space in the ring; the first writes to ring_.
   void Write(const engine::Event& event);
-  void Write(const engine::Event& event, std::string_view other, std::string_view comment);
-  // If the event at that position is the same, counts this one there and returns true.
-  bool CountRepeat(const engine::Event& event, Position position);
+  void Write(RecordRing& ring, const engine::Event& event, std::string_view other,
+             std::string_view comment);
+  // Copies the newest event of ring_ to rare_. Returns the position there; kNone if there is no
+  // such ring.
+  Position KeepBeside(std::uint64_t key_hash);
+  // Repeats what has been counted in the record, if its copy is still in rare_.
+  void CountBeside(Position position, const Record& record);
+  // Whether the event belongs to denied_.
+  bool IsBeside(const engine::Event& event) const {
+    return event.kind == engine::EventKind::kDenied &&
+           event.reason != engine::DenialReason::kDeadlock && denied_.has_value();
+  }
+  // If the record is of the same event, counts this one there and returns true.
+  static bool CountRepeat(const engine::Event& event, Record& record);
   std::size_t RepeatSlotOf(const engine::Event& event) const;
   void TakeLeaving(const engine::Event& event);
   // Records the event with the client and the reason of that one.
@@ -145,29 +212,24 @@ class History {
   Position& NoticeOf(std::uint64_t key_hash, engine::Token token);
   // The kLeaving event of that hold; null: unknown.
   const Record* FindNotice(const engine::Event& event, engine::Token token);
-  const Record& At(Position position) const;
-  // Where a backward search is. If `is_in_chain` is set, the search follows the chain of the key.
-  struct Place {
-    Position position;
-    bool is_in_chain;
-  };
-  Place Start(const HistoryQuery& query, std::size_t& looks) const;
-  // Returns the newest event in the requested range, or an event slightly after it.
-  Position Newest(const HistoryQuery& query) const;
-  // Whether the event is newer than the requested range.
-  bool IsAfter(const HistoryQuery& query, Position position) const;
-  static bool IsOfKey(const HistoryQuery& query, const Record& record);
-  // Adds the cost of comparing with a glob to `looks`.
-  bool IsFound(const HistoryQuery& query, Position position, std::size_t& looks) const;
-  static PastEvent Read(const Record& record);
+  static Record& RecordIn(RecordRing& ring, Position position) {
+    return *reinterpret_cast<Record*>(ring.At(position));
+  }
+  static const Record& RecordIn(const RecordRing& ring, Position position) {
+    return *reinterpret_cast<const Record*>(ring.At(position));
+  }
 
   const std::size_t bytes_;
-  RecordRing ring_;                    // its chains are selected by the hash of the key
-  std::vector<Position> repeatables_;  // the newest repeatable event of each slot
-  std::vector<Position> notices_;      // the newest kLeaving event of each slot
-  bool is_by_force_ = false;
-  std::string by_;
-  std::string comment_;
+  const engine::TimeMs begun_at_;
+  std::uint64_t newest_number_ = 0;
+  // The chains of each ring are selected by the hash of the key.
+  RecordRing ring_;
+  std::optional<RecordRing> rare_;
+  std::optional<RecordRing> denied_;
+  std::vector<Repeatable> repeatables_;
+  std::vector<Position> notices_;  // the newest kLeaving event of each slot
+  EventTap* tap_ = nullptr;
+  Force force_;
 };
 
 }  // namespace fairlock::record

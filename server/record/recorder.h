@@ -21,7 +21,7 @@ struct RecorderOptions {
 class Recorder final : public engine::EventSink {
  public:
   Recorder(const RecorderOptions& options, engine::TimeMs now) {
-    if (options.history_bytes > 0) history_ = std::make_unique<History>(options.history_bytes);
+    if (options.history_bytes > 0) history_ = std::make_unique<History>(options.history_bytes, now);
     if (options.labels_max > 0) {
       statistics_ = std::make_unique<LabelStatistics>(options.labels_max, now);
       totals_ = std::make_unique<LabelTotals>();
@@ -31,6 +31,8 @@ class Recorder final : public engine::EventSink {
   bool is_on() const { return history_ != nullptr || statistics_ != nullptr; }
   // Null if the history is off.
   History* history() { return history_.get(); }
+  // Counts the events that are written to a file; null: none are.
+  const EventTap* tap() const { return history_ == nullptr ? nullptr : history_->tap(); }
   const LabelStatistics* statistics() const { return statistics_.get(); }
   const LabelTotals* totals() const { return totals_.get(); }
 

@@ -100,7 +100,7 @@ std::string Interpreter::Compile(std::string_view code, Host& host, int& functio
     error = lua_tostring(lua, -1);
     lua_pop(lua, 1);
   }
-  sandbox_->CollectGarbageIfMuch();
+  sandbox_->garbage().Note(sandbox_->limits().memory_bytes_max / 4);
   function = compilation.function;
   return error;
 }
@@ -129,12 +129,22 @@ void Interpreter::set_limits(const ScriptLimits& limits) {
   MakeRoom(0, 0);
 }
 
+void Interpreter::CollectGarbage(std::uint64_t until_ns, Host& host) {
+  Garbage& garbage = sandbox_->garbage();
+  while (garbage.is_much() && host.NowNs() < until_ns) garbage.CollectSome(sandbox_->lua());
+}
+
 bool Interpreter::Run(Script& script, const RunOptions& options, std::string& out) {
   cache_.Touch(script);
   RunState run;
   run.host = &options.host;
   run.is_read_only = options.is_read_only || script.is_read_only;
   run.used_ns = options.used_ns;
+  if (has_garbage()) {
+    const std::uint64_t begun_ns = options.host.NowNs();
+    while (has_garbage()) sandbox_->garbage().CollectSome(sandbox_->lua());
+    run.used_ns += options.host.NowNs() - begun_ns;
+  }
   return RunScript(*sandbox_, script, run, options, out);
 }
 

@@ -52,7 +52,14 @@ class Interpreter {
   // Forgets all scripts, and creates a new Lua state.
   void Flush();
 
-  // Appends exactly one reply. Returns true if it is an error; the host has then counted it.
+  // Whether earlier scripts have left a lot of garbage. Collecting it may take half as long as they
+  // ran.
+  bool has_garbage() const { return sandbox_->garbage().is_much(); }
+  // Collects it, or a part of it if the host's clock comes to `until_ns` before.
+  void CollectGarbage(std::uint64_t until_ns, Host& host);
+
+  // Appends exactly one reply. Returns true if it is an error; the host has then counted it. If
+  // there is a lot of garbage, it is collected first, in the time of this script.
   bool Run(Script& script, const RunOptions& options, std::string& out);
 
   const ScriptLimits& limits() const { return sandbox_->limits(); }

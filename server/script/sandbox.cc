@@ -32,10 +32,15 @@ void PushGlobals(lua_State* lua) {
     void (*push)(lua_State*);
   };
   constexpr Library kLibraries[] = {
-      {"string", PushStringLibrary}, {"table", PushTableLibrary},
-      {"math", PushMathLibrary},     {"cjson", PushJsonLibrary},
-      {"redis", PushRedisLibrary},   {"bit", PushBitLibrary},
-      {"struct", PushStructLibrary}, {"cmsgpack", PushMessagePackLibrary},
+      {"string", PushStringLibrary},
+      {"table", PushTableLibrary},
+      {"math", PushMathLibrary},
+      {"cjson", PushJsonLibrary},
+      {"redis", PushRedisLibrary},
+      {"server", PushRedisLibrary},  // the same in Valkey
+      {"bit", PushBitLibrary},
+      {"struct", PushStructLibrary},
+      {"cmsgpack", PushMessagePackLibrary},
   };
   PushBaseLibrary(lua);
   for (const Library& library : kLibraries) {
@@ -52,11 +57,14 @@ void PushGlobals(lua_State* lua) {
 }  // namespace
 
 Sandbox::Sandbox(const ScriptLimits& limits)
-    : limits_(limits), budget_(memory_), lua_(lua_newstate(Allocate, this)) {
+    : limits_(limits),
+      budget_(memory_),
+      garbage_(memory_, budget_),
+      lua_(lua_newstate(Allocate, this)) {
   assert(lua_ != nullptr);
   [[maybe_unused]] const int status = lua_cpcall(lua_, OpenLibraries, &globals_);
   assert(status == 0);
-  CollectGarbage();
+  garbage_.CollectAll(lua_);
 }
 
 Sandbox::~Sandbox() { lua_close(lua_); }
@@ -100,17 +108,6 @@ void Sandbox::EndRun() {
   lua_sethook(lua_, nullptr, 0, 0);
   run_ = RunState{};
   UnboundMemory();
-}
-
-void Sandbox::CollectGarbageIfMuch() {
-  const std::size_t much_bytes = limits_.memory_bytes_max / 4;
-  if (memory_.used_bytes() > 2 * collected_used_bytes_ + much_bytes) CollectGarbage();
-}
-
-void Sandbox::CollectGarbage() {
-  lua_gc(lua_, LUA_GCCOLLECT, 0);
-  budget_.ForgetBlocks();
-  collected_used_bytes_ = memory_.used_bytes();
 }
 
 void Sandbox::SetGlobal(const char* name) {

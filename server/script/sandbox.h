@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/script/budget.h"
+#include "server/script/garbage.h"
 #include "server/script/host.h"
 #include "server/script/lua_memory.h"
 #include "server/script/script_limits.h"
@@ -46,6 +47,7 @@ class Sandbox {
   lua_State* lua() { return lua_; }
   LuaMemory& memory() { return memory_; }
   Budget& budget() { return budget_; }
+  Garbage& garbage() { return garbage_; }
   RunState& run() { return run_; }
   const ScriptLimits& limits() const { return limits_; }
   void set_limits(const ScriptLimits& limits) { limits_ = limits; }
@@ -57,10 +59,6 @@ class Sandbox {
   // Limits memory, and also counts the script's steps.
   void BeginRun(const RunState& run);
   void EndRun();
-  // Collects all garbage if a run or a compilation has left a lot of it; otherwise Lua collects it
-  // gradually.
-  void CollectGarbageIfMuch();
-
   // Sets the global to the value on top of the stack, and pops it. Scripts cannot call this.
   void SetGlobal(const char* name);
 
@@ -73,18 +71,17 @@ class Sandbox {
 
  private:
   static int OpenLibraries(lua_State* lua);
-  void CollectGarbage();
 
   ScriptLimits limits_;
   LuaMemory memory_;
   Budget budget_;
+  Garbage garbage_;
   RunState run_;
   std::array<std::uint16_t, 3> random_;
   std::string reply_;
   std::vector<std::string_view> arguments_;
   lua_State* lua_ = nullptr;
-  int globals_ = 0;                       // registry reference of the real table of globals
-  std::size_t collected_used_bytes_ = 0;  // memory in use after the last full collection
+  int globals_ = 0;  // registry reference of the real table of globals
 };
 
 }  // namespace fairlock::script

@@ -132,7 +132,7 @@ bool RunScript(Sandbox& sandbox, const Script& script, const RunState& run,
     lua_pushnil(lua);
     sandbox.SetGlobal(name);
   }
-  sandbox.CollectGarbageIfMuch();
+  sandbox.garbage().Note(sandbox.limits().memory_bytes_max / 4);
   return frame.is_error;
 }
 

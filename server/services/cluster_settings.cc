@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <fstream>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "server/command/table/text.h"
+#include "server/config/config_options.h"
 #include "server/net/relay/leader_address.h"
 #include "storage/replicated/fleet_record.h"
 
@@ -48,12 +49,14 @@ std::string WrongName(std::string_view option, const std::string& name) {
   return std::string(option) + " must have 1 to 64 letters, digits and . _ -, got \"" + name + "\"";
 }
 
-// The environment variable that contains what is remembered, as "PARTITION EPOCH SEQUENCE".
+// The environment variable that contains what is remembered, as "PARTITION EPOCH SEQUENCE ETCD",
+// the last of which is the id of the etcd cluster.
 constexpr const char* kRememberedBeat = "FAIRLOCK_REMEMBERED_BEAT";
 
 struct Remembered {
   std::uint32_t partition = 0;
   storage::replicated::Beat beat;
+  std::uint64_t etcd_cluster = 0;
 };
 
 std::optional<Remembered> RememberedBeat() {
@@ -61,7 +64,7 @@ std::optional<Remembered> RememberedBeat() {
   if (text == nullptr) return std::nullopt;
   Remembered remembered;
   std::istringstream(text) >> remembered.partition >> remembered.beat.epoch >>
-      remembered.beat.sequence;
+      remembered.beat.sequence >> remembered.etcd_cluster;
   return remembered;
 }
 
@@ -79,6 +82,8 @@ void ReadPartition(const std::string& option, ClusterSettings& settings) {
     settings.partition = static_cast<std::uint32_t>(*number);
   }
   const auto remembered = RememberedBeat();
+  settings.options.etcd.pin =
+      std::make_shared<storage::etcd::ClusterPin>(remembered ? remembered->etcd_cluster : 0);
   if (!remembered || settings.partition.value_or(remembered->partition) != remembered->partition) {
     return;
   }
@@ -88,14 +93,30 @@ void ReadPartition(const std::string& option, ClusterSettings& settings) {
 
 }  // namespace
 
-void RememberBeat(std::uint32_t partition, const storage::replicated::Beat& beat) {
+void RememberBeat(std::uint32_t partition, const storage::replicated::Beat& beat,
+                  std::uint64_t etcd_cluster) {
   const std::string text = std::to_string(partition) + " " + std::to_string(beat.epoch) + " " +
-                           std::to_string(beat.sequence);
+                           std::to_string(beat.sequence) + " " + std::to_string(etcd_cluster);
   ::setenv(kRememberedBeat, text.c_str(), 1);
 }
 
 std::uint64_t FreeQuotaMin(const ClusterSettings& settings) {
   return settings.quota_bytes / kPartOfQuotaKeptFree;
+}
+
+std::string ComparedOptions(const Config& config) {
+  constexpr auto kCompared = std::to_array<std::string_view>(
+      {"cluster_keep_lines", "restart_grace", "start_delay", "reconnect_grace", "max_keep",
+       "max_locks", "max_places", "max_places_per_key", "max_memory", "value_elements_max",
+       "value_bytes_max"});
+  std::string words;
+  for (const std::string_view name : kCompared) {
+    const Option* const option = FindOption(name);
+    if (option == nullptr) continue;
+    words += words.empty() ? "" : " ";
+    words.append(name).append("=").append(ShowOption(*option, config));
+  }
+  return words;
 }
 
 std::string OwnAddress(const Config& config) {
@@ -120,10 +141,12 @@ ClusterSettings ReadClusterSettings(const Config& config) {
   options.etcd.key_file = config.cluster_etcd_key;
   options.etcd.user = config.cluster_etcd_user;
   if (!config.cluster_etcd_password_file.empty()) {
-    std::ifstream file(config.cluster_etcd_password_file);
-    if (!std::getline(file, options.etcd.password)) {
-      settings.error = "cluster_etcd_password_file: cannot read a password from " +
-                       config.cluster_etcd_password_file;
+    options.etcd.password_file = config.cluster_etcd_password_file;
+    auto password = storage::etcd::ReadPasswordFile(options.etcd.password_file);
+    if (password.ok()) {
+      options.etcd.password = std::move(password.value());
+    } else {
+      settings.error = "cluster_etcd_password_file: " + password.status().message();
     }
   }
   options.fleet = config.cluster_name;
@@ -138,6 +161,7 @@ ClusterSettings ReadClusterSettings(const Config& config) {
     settings.error = "cluster_balance must be 0, or at least 10s, got " +
                      std::to_string(config.cluster_balance) + "ms";
   }
+  settings.compared_options = ComparedOptions(config);
   options.compacts = config.cluster_compaction == "yes";
   settings.sentinel_port = static_cast<std::uint16_t>(config.sentinel_port);
   settings.http_port = static_cast<std::uint16_t>(config.http_port);

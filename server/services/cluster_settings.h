@@ -23,19 +23,26 @@ struct ClusterSettings {
   std::string machine;                     // that of cluster_machine, or the name of the machine
   // See FleetObserverOptions.
   std::chrono::milliseconds balance_after{0};
-  std::string error;  // what is wrong with an option; empty: no error
+  std::string compared_options;  // see ComparedOptions
+  std::string error;             // what is wrong with an option; empty: no error
 };
 
 // If fewer bytes than this are left of etcd's quota, no new locks are granted.
 std::uint64_t FreeQuotaMin(const ClusterSettings& settings);
 
+// The options that the nodes of a fleet compare with each other, because they decide what survives
+// a take-over, as NodeRecord::options.
+std::string ComparedOptions(const Config& config);
+
 // The address at which other nodes reach this node, as host:port. Port 0: only the TLS port can be
 // used.
 std::string OwnAddress(const Config& config);
 
-// Saves the partition and its beat in the environment, where ReadClusterSettings finds them after
-// this process has executed itself again. Call this when no other thread runs.
-void RememberBeat(std::uint32_t partition, const storage::replicated::Beat& beat);
+// Saves the partition, its beat and the id of the etcd cluster in the environment, where
+// ReadClusterSettings finds them after this process has executed itself again. Call this when no
+// other thread runs.
+void RememberBeat(std::uint32_t partition, const storage::replicated::Beat& beat,
+                  std::uint64_t etcd_cluster);
 
 // Reads the password file, and the name of the machine.
 ClusterSettings ReadClusterSettings(const Config& config);

@@ -30,8 +30,8 @@ void MakeDataFolder(const Config& config) {
 
 std::vector<std::string> FilesOf(const Config& config, const std::string& config_file) {
   std::vector<std::string> files = {
-      config_file,          config.log_file,     config.acl_file,   config.http_token_file,
-      config.tls_cert_file, config.tls_key_file, config.tls_ca_file};
+      config_file,          config.log_file,     config.acl_file,    config.http_token_file,
+      config.tls_cert_file, config.tls_key_file, config.tls_ca_file, config.history_file};
   std::erase(files, "");
   return files;
 }

@@ -7,6 +7,7 @@
 #include "server/net/clock.h"
 #include "server/process/version.h"
 #include "storage/replicated/fleet_record.h"
+#include "storage/replicated/succession.h"
 
 namespace fairlock::server {
 
@@ -14,6 +15,9 @@ namespace {
 
 using storage::replicated::Beat;
 using storage::replicated::NodeRecord;
+
+// Of each list of names in a NodeRecord; far more than it needs.
+constexpr std::size_t kNamesBytesMax = 1'000;
 
 struct HostAndPort {
   std::string host;
@@ -44,10 +48,11 @@ std::string HexOf(const storage::replicated::RunId& run) {
   return text;
 }
 
-// `leads` says whether the node leads. Its record may say otherwise, because the record of a node
-// that is gone remains for some seconds.
-command::FleetNode NodeOf(const NodeRecord& record, bool leads) {
+// The role may differ from what the record says, because the record of a node that is gone remains
+// for some seconds.
+command::FleetNode NodeOf(const NodeRecord& record, command::FleetRole role, bool is_unreached) {
   const HostAndPort at = Split(record.address);
+  const bool leads = role == command::FleetRole::kLeader;
   return {.name = record.name,
           .host = at.host,
           .port = at.port,
@@ -55,18 +60,25 @@ command::FleetNode NodeOf(const NodeRecord& record, bool leads) {
           .sentinel_port = record.sentinel_port,
           .version = record.version,
           .partition = record.partition,
-          .role = leads ? command::FleetRole::kLeader : command::FleetRole::kStandby,
+          .role = role,
           .epoch = leads ? record.epoch : 0,
           .is_in_sync = record.is_in_sync && record.leads == leads,
           .frames_behind = record.frames_behind,
-          .started_unix_ms = record.started_unix_ms};
+          .is_unreached = is_unreached,
+          .started_unix_ms = record.started_unix_ms,
+          .options = record.options,
+          .refused_etcd = record.refused_etcd};
 }
 
 }  // namespace
 
 FleetService::FleetService(storage::replicated::ClusterHome& node, ClusterSettings settings,
                            boost::asio::io_context& io, FleetHooks hooks)
-    : node_(node), settings_(std::move(settings)), to_loop_(io), hooks_(std::move(hooks)) {
+    : node_(node),
+      settings_(std::move(settings)),
+      to_loop_(io),
+      hooks_(std::move(hooks)),
+      probes_(io, [this] { NoteUnreached(); }) {
   own_ = {.name = settings_.options.node,
           .run = HexOf(storage::replicated::NewRunId()),
           .address = settings_.options.address,
@@ -77,7 +89,13 @@ FleetService::FleetService(storage::replicated::ClusterHome& node, ClusterSettin
           .version = std::string(Version()),
           .machine = settings_.machine,
           .is_in_sync = true,
-          .started_unix_ms = net::UnixTimeUs() / 1'000};
+          .started_unix_ms = net::UnixTimeUs() / 1'000,
+          .options = settings_.compared_options};
+}
+
+void FleetService::Apply(const Config& config) {
+  const std::lock_guard lock(mutex_);
+  own_.options = ComparedOptions(config);
 }
 
 std::string FleetService::Start() {
@@ -87,7 +105,7 @@ std::string FleetService::Start() {
        .creates_fleet = settings_.dialect != "cluster",
        .partition = settings_.partition,
        .balance_after = settings_.balance_after,
-       .now_ms = settings_.options.now_ms,
+       .now_ms = net::MachineBoottimeMs,
        .describe = [this] { return Describe(); },
        .on_view = [this] { to_loop_.Post([this] { TakeView(); }); }});
   if (!observer.ok()) return "cluster_etcd: " + observer.status().message();
@@ -122,15 +140,22 @@ void FleetService::KeepRecord() {
 void FleetService::TakeView() {
   if (!observer_) return;
   view_ = observer_->View();
-  node_.standby().set_rank(RankOf(view_, settings_.options.node));
+  node_.standby().set_rank(RankOf(view_, Describe()));
+  NoteRefusedEtcd();
   const std::uint64_t size = LargestDatabase(view_);
   if (settings_.quota_bytes != 0 && size != 0) {
     const std::uint64_t used = view_.has_no_space ? settings_.quota_bytes : size;
     node_.set_database_bytes_left(settings_.quota_bytes - std::min(used, settings_.quota_bytes));
   }
   if (!view_.refusal.empty()) return hooks_.refuse(view_.refusal);
+  NoteUnreadable();
+  // This must come before the node joins, so that it does not take over.
+  if (view_.is_other_etcd && etcd_cluster() != joined_.doubted_etcd) {
+    joined_.doubted_etcd = etcd_cluster();
+    node_.standby().DoubtEtcd();
+  }
   if (!view_.successor.empty()) Balance();
-  if (joined_.as) return;
+  if (joined_.as) return ProbeOthers();
   if (view_.assignment) return Join();
   if (view_.error.empty() || view_.error == joined_.obstacle) return;
   joined_.obstacle = view_.error;
@@ -158,9 +183,69 @@ command::FleetDialect FleetService::dialect() const {
   return is_cluster ? command::FleetDialect::kCluster : command::FleetDialect::kPlain;
 }
 
+void FleetService::ProbeOthers() {
+  net::NodeProbes::Nodes others;
+  for (const NodeRecord& node : view_.nodes) {
+    if (node.partition != joined_.as->partition || node.name == settings_.options.node) continue;
+    auto address = net::ParseLeaderAddress(node.address);
+    if (address) address->tls_port = node.tls_port;
+    others.emplace(node.name, std::move(address));
+  }
+  probes_.SetNodes(others);
+  NoteUnreached();
+}
+
+void FleetService::NoteUnreadable() {
+  std::string why = node_.lag().unreadable;
+  if (why == joined_.unreadable) return;
+  joined_.unreadable = std::move(why);
+  if (!joined_.unreadable.empty()) hooks_.unreadable(joined_.unreadable);
+}
+
+void FleetService::NoteUnreached() {
+  std::string unreached;
+  for (const std::string& name : probes_.Unreached()) {
+    if (unreached.size() + name.size() >= kNamesBytesMax) break;
+    unreached += (unreached.empty() ? "" : " ") + name;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(own_.unreached, unreached) == unreached) return;
+  }
+  if (observer_) observer_->Wake();
+}
+
+// The other nodes show it too, because a client of this node is shown what the leader sees.
+void FleetService::NoteRefusedEtcd() {
+  std::string refused;
+  for (const auto& member : view_.etcd) {
+    if (!member.is_refused || refused.size() >= kNamesBytesMax) continue;
+    refused += (refused.empty() ? "" : " ") + member.endpoint;
+  }
+  const std::lock_guard lock(mutex_);
+  own_.refused_etcd = std::move(refused);
+}
+
 const NodeRecord* FleetService::Find(std::string_view name) const {
   const auto found = std::ranges::find(view_.nodes, name, &NodeRecord::name);
   return found == view_.nodes.end() ? nullptr : &*found;
+}
+
+// What a standby knows of the leader from its beats. Those of an etcd that was restored are old.
+void FleetService::ReportLeaderSeen(const Beat& seen, const std::string& own_name,
+                                    command::FleetReport& report) const {
+  report.leader_heard_ms = node_.standby().HeardMsAgo();
+  const bool leads = seen.state == Beat::State::kLeading && seen.leader != own_name &&
+                     !node_.standby().AwaitsAcceptance();
+  if (!leads || node_.standby().HeardMsAgo() >= storage::replicated::Standby::kLostMs) {
+    report.last_leader = seen.leader;
+    return;
+  }
+  report.leader = seen.leader;
+  const NodeRecord* const leader = Find(seen.leader);
+  if (leader != nullptr && leader->leads) {
+    report.leads_since_unix_ms = leader->leads_since_unix_ms;
+  }
 }
 
 void FleetService::ReportLeader(command::FleetReport& report) const {
@@ -171,17 +256,37 @@ void FleetService::ReportLeader(command::FleetReport& report) const {
     report.role = command::FleetRole::kLeader;
     report.leads_since_unix_ms = own.leads_since_unix_ms;
     report.leader = own.name;
-  } else if (seen.epoch != 0 && seen.state == Beat::State::kLeading && seen.leader != own.name) {
-    report.leader = seen.leader;
-    const NodeRecord* const leader = Find(seen.leader);
-    if (leader != nullptr && leader->leads) {
-      report.leads_since_unix_ms = leader->leads_since_unix_ms;
-    }
+  } else if (seen.epoch != 0) {
+    ReportLeaderSeen(seen, own.name, report);
   }
   const HostAndPort at = Split(own.leads ? own.address : seen.address);
   if (report.leader.empty()) return;
   report.leader_host = at.host;
   report.leader_port = at.port;
+}
+
+// While etcd does not confirm that this node leads, another one may.
+void FleetService::ReportDoubt(command::FleetReport& report) const {
+  const engine::DurationMs unsure_ms = hooks_.unsure_ms();
+  report.is_unsure = unsure_ms >= 0;
+  if (!report.is_unsure) return;
+  if (!report.leader.empty()) report.last_leader = std::exchange(report.leader, "");
+  report.leader_heard_ms = unsure_ms;
+  report.leads_since_unix_ms = 0;
+}
+
+// This node knows itself better than the list does, which may be old.
+command::FleetNode FleetService::NodeIn(const command::FleetReport& report,
+                                        const NodeRecord& record) const {
+  const bool is_own = record.name == report.node;
+  const bool is_peer = record.partition == report.partition;
+  const NodeRecord* const leader =
+      is_peer ? Find(report.leader) : storage::replicated::LeaderOf(view_.nodes, record.partition);
+  auto role = record.leads ? command::FleetRole::kLost : command::FleetRole::kStandby;
+  if (&record == leader) role = command::FleetRole::kLeader;
+  if (is_own && report.is_unsure) role = command::FleetRole::kUnsure;
+  const bool is_unreached = storage::replicated::IsUnreached(view_.nodes, record);
+  return NodeOf(is_own ? Describe() : record, role, is_unreached);
 }
 
 command::FleetReport FleetService::Report() const {
@@ -195,18 +300,13 @@ command::FleetReport FleetService::Report() const {
   }
   report.relays = settings_.relays;
   ReportLeader(report);
+  ReportDoubt(report);
   report.awaits_acceptance = node_.standby().AwaitsAcceptance();
   if (view_.read_at != storage::replicated::kNever) {
-    report.age_ms = settings_.options.now_ms() - view_.read_at;
+    report.age_ms = net::MachineBoottimeMs() - view_.read_at;
   }
   report.error = view_.error;
-  for (const NodeRecord& record : view_.nodes) {
-    const bool is_peer = record.partition == report.partition;
-    const NodeRecord* const leader =
-        is_peer ? Find(report.leader)
-                : storage::replicated::LeaderOf(view_.nodes, record.partition);
-    report.nodes.push_back(NodeOf(record, &record == leader));
-  }
+  for (const NodeRecord& record : view_.nodes) report.nodes.push_back(NodeIn(report, record));
   for (const auto& member : view_.etcd) {
     report.etcd.push_back({.endpoint = member.endpoint,
                            .error = member.error,
@@ -223,7 +323,6 @@ command::FleetReport FleetService::Report() const {
   report.commits = commits.count;
   report.commits_us = commits.sum_ns / 1'000;
   report.committed_bytes = node_.committed_bytes();
-  report.is_unsure = hooks_.is_unsure();
   return report;
 }
 
@@ -255,29 +354,51 @@ std::optional<command::PartitionLeader> FleetService::LeaderOf(std::uint32_t par
                                   .is_https = leader->is_https};
 }
 
-std::string FleetService::StartFailOver(std::string_view to) {
+command::FailOverStart FleetService::StartFailOver(const command::FailOverRequest& request) {
   const NodeRecord own = Describe();
   if (!own.leads) {
     const std::string leader = Report().leader;
-    return "this node does not lead; " + (leader.empty() ? "no node does" : leader + " does");
+    return {.error =
+                "this node does not lead; " + (leader.empty() ? "no node does" : leader + " does")};
   }
   const auto stands_by = [&](const NodeRecord& node) {
     return !node.leads && node.name != own.name && node.partition == own.partition;
   };
   const auto first = std::ranges::find_if(view_.nodes, stands_by);
-  if (first == view_.nodes.end()) return "no other node is on standby";
-  const NodeRecord* const next = to.empty() ? &*first : Find(to);
+  if (first == view_.nodes.end()) return {.error = "no other node is on standby"};
+  const auto warmest = WarmestStandby();
+  const std::string to(request.to.empty() ? warmest.value_or(first->name) : request.to);
+  const NodeRecord* const next = Find(to);
   if (next == nullptr || !stands_by(*next)) {
-    return "the node " + std::string(to) + " is not on standby; " + first->name + " is";
+    return {.error = "the node " + to + " is not on standby; " + first->name + " is"};
+  }
+  if (!request.is_forced && storage::replicated::IsUnreached(view_.nodes, *next)) {
+    return {.error = to + " accepts no connections at " + next->address +
+                     ", say the other nodes; FORCE hands over nevertheless"};
+  }
+  if (!request.is_forced && !storage::replicated::HasCaughtUp(*next)) {
+    observer_->Wake();
+    return {.error = (warmest ? to + " has not" : "no standby has") +
+                     " read the leader's log yet; FORCE hands over nevertheless",
+            .may_succeed_soon = true};
   }
   successor_ = next->name;
   hooks_.hand_over("CLUSTER FAILOVER");
-  return "";
+  return {};
+}
+
+std::string FleetService::Successor() const {
+  return successor_.empty() ? WarmestStandby().value_or("") : successor_;
+}
+
+std::optional<std::string> FleetService::WarmestStandby() const {
+  const NodeRecord own = Describe();
+  return storage::replicated::WarmestStandby(view_.nodes, own.partition, own.name);
 }
 
 // A leader that etcd does not confirm may have been replaced already.
 void FleetService::Balance() {
-  if (!successor_.empty() || hooks_.is_unsure()) return;
+  if (!successor_.empty() || hooks_.unsure_ms() >= 0) return;
   successor_ = view_.successor;
   hooks_.hand_over("its machine leads too many partitions; " + successor_ + " is to lead this one");
 }
@@ -285,6 +406,7 @@ void FleetService::Balance() {
 std::string FleetService::AcceptRestore() {
   if (!node_.standby().AwaitsAcceptance())
     return "there is nothing to accept: etcd was not restored";
+  observer_->AcceptEtcd();
   node_.standby().AcceptRestore();
   return "";
 }

@@ -11,6 +11,7 @@
 
 #include "server/command/environment/fleet.h"
 #include "server/net/loop/loop_poster.h"
+#include "server/net/relay/node_probes.h"
 #include "server/services/cluster_settings.h"
 #include "storage/log/journal.h"
 #include "storage/replicated/cluster_home.h"
@@ -23,10 +24,14 @@ struct FleetHooks {
   std::function<void(const std::string& why)> hand_over;
   // Called when the reason changes why this node has no partition yet.
   std::function<void(const std::string& why)> wait;
+  // Called when the reason changes why this standby cannot read the leader's log.
+  std::function<void(const std::string& why)> unreadable;
   // Called once, when this node knows its partition.
   std::function<void(const storage::replicated::Assignment&)> join;
   std::function<void(const std::string& why)> refuse;  // called if this node must not run
-  std::function<bool()> is_unsure;              // whether, as leader, it may have been replaced
+  // As leader: for how long etcd has not confirmed that it leads, once that makes it unsure,
+  // because it may have been replaced; -1: it is sure, or stands by.
+  std::function<engine::DurationMs()> unsure_ms;
   std::function<storage::SyncTimes()> commits;  // the times of its commits as leader
 };
 
@@ -39,39 +44,61 @@ class FleetService final : public command::Fleet {
 
   // Starts to publish the record of this node. Returns an error if an option is wrong.
   std::string Start();
+  // Call this when options have changed.
+  void Apply(const Config& config);
   // Call this when this node has become the leader.
   void TakeLead();
   // See FleetObserver::KeepRecord.
   void KeepRecord();
-  // The node that is to lead next; empty: any node, or no hand-over has begun.
-  const std::string& successor() const { return successor_; }
+  // The node that is to lead next: the one that an operator named, or the standby that can take
+  // over fastest. Empty: any node.
+  std::string Successor() const;
+  // Whether a standby of this partition has read the leader's log, according to its record.
+  bool has_warm_standby() const { return WarmestStandby().has_value(); }
+
+  // The id of the etcd cluster that this process uses; 0: not known yet.
+  std::uint64_t etcd_cluster() const { return settings_.options.etcd.pin->id(); }
 
   // How clients of this fleet find the leader. kPlain as long as this node has not joined.
   command::FleetDialect dialect() const;
 
   command::FleetReport Report() const override;
   std::optional<command::PartitionLeader> LeaderOf(std::uint32_t partition) const override;
-  std::string StartFailOver(std::string_view to) override;
+  command::FailOverStart StartFailOver(const command::FailOverRequest& request) override;
   std::string AcceptRestore() override;
 
  private:
   void TakeView();
   void Join();
   void Balance();
+  void ProbeOthers();
+  void NoteUnreadable();
+  void NoteUnreached();
+  void NoteRefusedEtcd();
   void ReportLeader(command::FleetReport& report) const;
+  void ReportLeaderSeen(const storage::replicated::Beat& seen, const std::string& own_name,
+                        command::FleetReport& report) const;
+  void ReportDoubt(command::FleetReport& report) const;
+  command::FleetNode NodeIn(const command::FleetReport& report,
+                            const storage::replicated::NodeRecord& record) const;
   storage::replicated::NodeRecord Describe() const;
   const storage::replicated::NodeRecord* Find(std::string_view name) const;
+  // The standby of this partition that can take over fastest; none: no standby has caught up.
+  std::optional<std::string> WarmestStandby() const;
 
   storage::replicated::ClusterHome& node_;
   const ClusterSettings settings_;
   net::LoopPoster to_loop_;
   const FleetHooks hooks_;
-  std::string successor_;
+  std::string successor_;  // of a hand-over that has begun
   struct {
     std::optional<storage::replicated::Assignment> as;  // none: not yet
     std::string obstacle;                               // why not, as told last
+    std::string unreadable;                             // why the log cannot be read, as told last
+    std::uint64_t doubted_etcd = 0;  // the etcd cluster that an operator must accept; 0: none
   } joined_;
   storage::replicated::FleetView view_;
+  net::NodeProbes probes_;
   mutable std::mutex mutex_;
   storage::replicated::NodeRecord own_;  // guarded by mutex_
   std::unique_ptr<storage::replicated::FleetObserver> observer_;

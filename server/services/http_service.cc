@@ -1,7 +1,6 @@
 #include "server/services/http_service.h"
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <functional>
 #include <optional>
@@ -19,6 +18,7 @@ namespace fairlock::server {
 namespace {
 
 constexpr std::size_t kTokenBytesMin = 16;
+constexpr engine::DurationMs kMinuteMs = 60'000;
 
 std::optional<std::string> ReadToken(const std::string& path) {
   std::ifstream file(path);
@@ -53,7 +53,7 @@ HttpService::HttpService(net::TurnLoop& loop, const Config& config, Log& log)
     : loop_(loop),
       log_(log),
       page_(Page()),
-      minute_(loop.io_context()),
+      minute_(loop.io_context(), [this] { NoteMinute(); }),
       api_({}, page_, figures_),
       connections_(loop, api_, static_cast<std::size_t>(config.http_max_clients),
                    config.tls_ca_file) {}
@@ -90,14 +90,11 @@ std::string HttpService::Start(const Config& config, net::TlsHandshakes* tls) {
 void HttpService::NoteMinute() {
   command::ServerParts& parts = loop_.turn().server;
   figures_.minutes.Note(http::MomentOf(parts, net::BoottimeMs()));
-  minute_.expires_after(std::chrono::minutes(1));
-  minute_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) NoteMinute();
-  });
+  minute_.Set(kMinuteMs);
 }
 
 void HttpService::Close() {
-  minute_.cancel();
+  minute_.Cancel();
   connections_.Close();
 }
 

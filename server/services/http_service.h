@@ -1,7 +1,6 @@
 // Sets up HTTP: its options, token and sockets.
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "server/logging/logging.h"
 #include "server/net/http/http_server.h"
 #include "server/net/loop/turn_loop.h"
+#include "server/net/relay/alarm.h"
 #include "server/net/tls/tls_connection_sink.h"
 #include "server/net/tls/tls_handshakes.h"
 
@@ -35,7 +35,7 @@ class HttpService {
   Log& log_;
   const std::vector<http::Asset> page_;
   http::Figures figures_;
-  boost::asio::steady_timer minute_;
+  net::Alarm minute_;
   http::Api api_;
   net::HttpServer connections_;
 };

@@ -1,5 +1,6 @@
 #include "server/services/persistence_service.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "server/net/clock.h"
@@ -9,6 +10,15 @@
 namespace fairlock::server {
 
 namespace {
+
+// Reading a frame from etcd takes about as long as reading this many bytes of larger frames. So a
+// log of small changes has at most about 4,000 frames, which take a tenth of a second to read.
+constexpr std::uint64_t kBytesOfAFrame = 16'384;
+
+// A leader is unsure after two seconds without a confirmation. After this time more, it closes the
+// connections of its clients, and from then on again and again, for those that have connected
+// since.
+constexpr engine::DurationMs kUnconfirmedMs = 3'000;
 
 persist::Durability DurabilityOf(const Config& config) {
   if (config.durability == "none") return persist::Durability::kNone;
@@ -43,6 +53,7 @@ PersistenceService::PersistenceService(command::ServerParts& parts, net::TurnLoo
       to_loop_(loop.io_context()),
       log_(log),
       hooks_(std::move(hooks)),
+      unconfirmed_{.alarm = {loop.io_context(), [this] { OnUnconfirmed(); }}},
       database_log_(std::make_shared<DatabaseLog>(log)),
       backups_(parts, loop.io_context(), log) {}
 
@@ -103,6 +114,8 @@ std::string PersistenceService::StartNode(const Config& config) {
   options_.free_bytes_min = FreeQuotaMin(settings);
   options_.durability = persist::Durability::kSync;
   options_.confirms_replies = true;
+  options_.snapshots.bytes_of_a_batch = kBytesOfAFrame;
+  options_.snapshots.is_followed = [this] { return home_.fleet->has_warm_standby(); };
   parts_.locks.engine().options().stores_all_places = config.cluster_keep_lines == "yes";
   parts_.availability.set_service(command::Service::kClusterDown);
   reader_ = std::thread([this] {
@@ -130,6 +143,11 @@ FleetHooks PersistenceService::HooksOfFleet() {
               [this](const std::string& why) {
                 log_.Warning("this node has no partition yet: {}", Escaped(why));
               },
+          .unreadable =
+              [this](const std::string& why) {
+                log_.Error("this node cannot take over, because it cannot read the log: {}",
+                           Escaped(why));
+              },
           .join = [this](const auto& assignment) { Join(assignment); },
           .refuse =
               [this](const std::string& why) {
@@ -137,7 +155,7 @@ FleetHooks PersistenceService::HooksOfFleet() {
                 error_ = "cluster: " + why;
                 hooks_.stop("this node cannot be part of the fleet");
               },
-          .is_unsure = [this] { return state_log_ && state_log_->state().is_unsure; },
+          .unsure_ms = [this] { return is_unsure() ? UnconfirmedMs() : -1; },
           .commits =
               [this] { return state_log_ ? state_log_->Figures().syncs : storage::SyncTimes{}; }};
 }
@@ -156,23 +174,26 @@ void PersistenceService::PrepareStop() {
   // etcd is gone. An attempt takes up to 2 s, so all of them take less than the time that systemd
   // allows.
   constexpr int kAttemptsMax = 20;
-  const bool is_unsure = !state_log_ || state_log_->state().is_unsure;
-  is_unsure ? home_.node->Stop() : home_.node->Stop(kAttemptsMax);
+  unconfirmed_.alarm.Cancel();
+  const bool may_lead = state_log_ && !is_unsure();
+  may_lead ? home_.node->Stop(kAttemptsMax) : home_.node->Stop();
 }
 
 void PersistenceService::EndLead() {
   if (!home_.node) return;
   if (state_log_ && !state_log_->state().has_failed) {
     home_.node->Stop();
-    const storage::Status status = home_.node->HandOver(home_.fleet->successor());
+    const storage::Status status = home_.node->HandOver(home_.fleet->Successor());
     if (!status.ok()) log_.Warning("leadership was not handed over: {}", status.message());
   }
   if (!starts_again_) return;
   home_.fleet->KeepRecord();
-  RememberBeat(home_.fleet->Report().partition, home_.node->HighestSeen());
+  RememberBeat(home_.fleet->Report().partition, home_.node->HighestSeen(),
+               home_.fleet->etcd_cluster());
 }
 
 void PersistenceService::Apply(const Config& config) {
+  if (home_.fleet) home_.fleet->Apply(config);
   if (home_.node) return;
   options_.free_bytes_min = static_cast<std::uint64_t>(config.min_free_disk);
   if (state_log_) state_log_->set_free_bytes_min(options_.free_bytes_min);
@@ -207,6 +228,9 @@ void PersistenceService::UseFolder(storage::Result<persist::OpenedLocks> opened)
           "; `fairlockd --check-data` shows what is intact. To start without any locks, move the "
           "folder away and start with --init";
     }
+    if (opened.status().code() == storage::StatusCode::kNewer) {
+      error_ += ". The folder was not changed: start that version, or a later one, with it";
+    }
     return hooks_.stop("the data cannot be read");
   }
   for (const std::string& warning : opened->home->data().directory.warnings()) {
@@ -238,6 +262,7 @@ void PersistenceService::BeginLog(storage::LogHome& home, const persist::LoadedR
   state_log_.emplace(parts_.locks.engine(), home, rows, options_,
                      parts_.locks.StepAt(net::BoottimeMs()));
   loop_.SetStateLog(&*state_log_, [this] { OnChange(); });
+  AwaitConfirmation(false);
   parts_.notifier.FollowRestore(net::BoottimeMs());
 }
 
@@ -277,7 +302,7 @@ std::string PersistenceService::StartBackup(const command::BackupRequest& reques
 void PersistenceService::OnChange() {
   const persist::StateLogState state = state_log_->state();
   parts_.availability.set_service(ServiceOf(state));
-  net::HoldBoottime(state.is_unsure && !state.has_failed);
+  AwaitConfirmation((state.is_ready && !state.is_unsure) || state.has_failed);
   if (is_deposed()) {
     if (!loop_.is_stop_asked()) StartAgain(state_log_->failure());
     return;
@@ -315,6 +340,40 @@ void PersistenceService::OnChange() {
   } else {
     log_.Info("the disk of {} has enough free space again", home_.path);
   }
+}
+
+// Leases stand still meanwhile, because nobody can renew them.
+void PersistenceService::AwaitConfirmation(bool is_confirmed) {
+  if (!home_.node || loop_.is_stop_asked()) return;
+  net::HoldBoottime(!is_confirmed);
+  if (!is_confirmed) {
+    const bool is_unsure = state_log_->state().is_unsure;
+    const engine::TimeMs since =
+        net::MachineBoottimeMs() - (is_unsure ? persist::kUnsureAfterMs : 0);
+    unconfirmed_.since = std::min(unconfirmed_.since, since);
+    return unconfirmed_.alarm.Set(kUnconfirmedMs);
+  }
+  unconfirmed_.alarm.Cancel();
+  unconfirmed_.has_lasted = false;
+  unconfirmed_.since = engine::kNever;
+}
+
+void PersistenceService::OnUnconfirmed() {
+  if (loop_.is_stop_asked()) return;
+  if (!std::exchange(unconfirmed_.has_lasted, true)) {
+    log_.Error("etcd does not confirm that this node leads: {}; its clients are disconnected",
+               home_.node->LastError());
+  }
+  loop_.CloseConnections(net::CloseReason::kNotConfirmed);
+  unconfirmed_.alarm.Set(kUnconfirmedMs);
+}
+
+bool PersistenceService::is_unsure() const {
+  return state_log_ && (state_log_->state().is_unsure || unconfirmed_.has_lasted);
+}
+
+engine::DurationMs PersistenceService::UnconfirmedMs() const {
+  return std::max<engine::DurationMs>(net::MachineBoottimeMs() - unconfirmed_.since, 0);
 }
 
 void PersistenceService::LogQuota(bool is_short) {

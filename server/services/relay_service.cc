@@ -9,8 +9,19 @@ namespace fairlock::server {
 using storage::replicated::Beat;
 using storage::replicated::LeaderView;
 
+namespace {
+
+// If this node has heard of no leader this long after its start, or has not read the locks this
+// long after it has taken over, it answers requests nevertheless, because etcd may be down.
+constexpr engine::DurationMs kLateMs = 4'000;
+
+}  // namespace
+
 RelayService::RelayService(net::TurnLoop& loop, Log& log)
-    : loop_(loop), log_(log), to_loop_(loop.io_context()) {}
+    : loop_(loop),
+      log_(log),
+      late_(loop.io_context(), [this] { AnswerHere(); }),
+      to_loop_(loop.io_context()) {}
 
 void RelayService::Start(const Config& config, net::ConnectionSink* tls,
                          std::function<void(const storage::replicated::RunId&)> on_refused) {
@@ -18,7 +29,7 @@ void RelayService::Start(const Config& config, net::ConnectionSink* tls,
   own_address_ = OwnAddress(config);
   tls_ = tls;
   probe_.emplace(loop_.io_context(),
-                 [this, on_refused = std::move(on_refused)] { on_refused(leader_.run); });
+                 [this, on_refused = std::move(on_refused)] { on_refused(seen_.leader.run); });
   if (config.cluster_relay == "no") return;
   relay_.emplace(loop_.io_context(), loop_.turn(),
                  net::RelayOptions{
@@ -26,6 +37,7 @@ void RelayService::Start(const Config& config, net::ConnectionSink* tls,
                      .sockets = {.keepalive_seconds = static_cast<int>(config.tcp_keepalive / 1000),
                                  .user_timeout_ms = static_cast<int>(config.tcp_user_timeout)}},
                  net::OwnSinks{.plain = loop_.connections(), .tls = tls});
+  late_.Set(kLateMs);
 }
 
 void RelayService::LeaderSeen(const LeaderView& view) {
@@ -34,28 +46,48 @@ void RelayService::LeaderSeen(const LeaderView& view) {
 
 void RelayService::OnLeader(const LeaderView& view) {
   if (view.is_this_node) log_.Info("taking over, epoch {}: reading the locks", view.beat.epoch);
-  if (view.beat != leader_ || view.is_this_node) OnOtherLeader(view);
+  if (view.beat != seen_.leader || view.is_this_node) OnOtherLeader(view);
   probe_->SetSilent(view.is_silent);
-  if (view.awaits_acceptance && !awaits_acceptance_) {
+  if (view.awaits_acceptance && !seen_.awaits_acceptance) {
     log_.Error(
         "etcd has an older state than this node has seen, so it may have been restored from a "
         "backup; this node does not take over until you run `fairlockctl cluster accept-restore`");
   }
-  awaits_acceptance_ = view.awaits_acceptance;
-  if (!relay_ || serves_here_) return;
-  if (view.awaits_acceptance) {
-    relay_->AnswerHere();
-  } else {
-    relay_->SetDoubt(view.is_silent);
+  seen_.awaits_acceptance = view.awaits_acceptance;
+  if (view.is_lost && !seen_.is_lost) {
+    log_.Warning("no node leads, as far as this node knows; {} was heard of some seconds ago",
+                 view.beat.leader.empty() ? "a leader" : Escaped(view.beat.leader));
   }
+  seen_.is_lost = view.is_lost;
+  if (view.is_this_node) {
+    late_.Set(kLateMs);
+  } else if (view.beat.epoch > 0) {
+    late_.Cancel();
+  }
+  if (!relay_ || answering_ == Answering::kHere) return;
+  if (view.awaits_acceptance || view.is_lost) return AnswerHere();
+  EndAnswering();
+  relay_->SetDoubt(view.is_silent);
+}
+
+void RelayService::AnswerHere() {
+  if (!relay_ || answering_ == Answering::kHere) return;
+  answering_ = Answering::kHereMeanwhile;
+  relay_->AnswerHere();
+}
+
+// The clients that were answered here find the leader if they connect again.
+void RelayService::EndAnswering() {
+  if (std::exchange(answering_, Answering::kElsewhere) == Answering::kElsewhere) return;
+  loop_.CloseConnections(net::CloseReason::kLeaderIsElsewhere);
 }
 
 void RelayService::OnOtherLeader(const LeaderView& view) {
-  leader_ = view.beat;
+  seen_.leader = view.beat;
   const auto address = AddressOf(view);
   if (address) log_.Info("node {} leads, at {}", view.beat.leader, view.beat.address);
   probe_->SetLeader(address);
-  if (!relay_ || serves_here_) return;
+  if (!relay_ || answering_ == Answering::kHere) return;
   if (relay_->relayed() > 0) {
     log_.Info("leadership is moving: {} relayed connections are closed", relay_->relayed());
   }
@@ -77,7 +109,8 @@ std::optional<net::LeaderAddress> RelayService::AddressOf(const LeaderView& view
 }
 
 void RelayService::ServeHere() {
-  if (!relay_ || std::exchange(serves_here_, true)) return;
+  late_.Cancel();
+  if (!relay_ || std::exchange(answering_, Answering::kHere) == Answering::kHere) return;
   log_.Info("serving {} parked connections on this node", relay_->parked());
   loop_.ReplaceSink(relay_->door());
   if (tls_ != nullptr) loop_.ReplaceSink(relay_->tls_door(), tls_);
@@ -85,6 +118,7 @@ void RelayService::ServeHere() {
 }
 
 void RelayService::Close() {
+  late_.Cancel();
   if (relay_) relay_->Close();
   if (probe_) probe_->SetLeader(std::nullopt);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "server/logging/logging.h"
 #include "server/net/loop/loop_poster.h"
 #include "server/net/loop/turn_loop.h"
+#include "server/net/relay/alarm.h"
 #include "server/net/relay/leader_probe.h"
 #include "server/net/relay/relay.h"
 #include "server/net/sockets/connection_sink.h"
@@ -46,8 +48,15 @@ class RelayService {
   void Apply(const Config& config);
 
  private:
+  // Where the connections that arrive are answered.
+  enum class Answering : std::uint8_t { kElsewhere, kHereMeanwhile, kHere };
+
   void OnLeader(const storage::replicated::LeaderView& view);
   void OnOtherLeader(const storage::replicated::LeaderView& view);
+  // While nobody can lead, this node answers all requests itself. It refuses those about locks, but
+  // says what it knows of the fleet.
+  void AnswerHere();
+  void EndAnswering();
   // None: no leader is known that this node could connect to.
   std::optional<net::LeaderAddress> AddressOf(const storage::replicated::LeaderView& view) const;
 
@@ -57,9 +66,13 @@ class RelayService {
   net::ConnectionSink* tls_ = nullptr;
   std::optional<net::Relay> relay_;
   std::optional<net::LeaderProbe> probe_;
-  bool awaits_acceptance_ = false;
-  bool serves_here_ = false;
-  storage::replicated::Beat leader_;  // of the view that was handled last
+  Answering answering_ = Answering::kElsewhere;
+  struct {
+    storage::replicated::Beat leader;
+    bool awaits_acceptance = false;
+    bool is_lost = false;
+  } seen_;           // the view that was handled last
+  net::Alarm late_;  // set until this node has heard of a leader, and while it takes over
   net::LoopPoster to_loop_;
 };
 

@@ -1,6 +1,5 @@
 #include "server/services/sentinel_service.h"
 
-#include <chrono>
 #include <utility>
 
 #include "server/net/sockets/listening_socket.h"
@@ -9,7 +8,7 @@ namespace fairlock::server {
 
 namespace {
 
-constexpr std::chrono::milliseconds kLookEvery{100};
+constexpr engine::DurationMs kLookEveryMs = 100;
 
 net::ListenOptions SentinelListenOptions(const Config& config) {
   return {.bind = config.bind,
@@ -21,7 +20,7 @@ net::ListenOptions SentinelListenOptions(const Config& config) {
 }  // namespace
 
 SentinelService::SentinelService(net::TurnLoop& loop, Log& log)
-    : loop_(loop), log_(log), timer_(loop.io_context()) {}
+    : loop_(loop), log_(log), look_(loop.io_context(), [this] { LookAtLeader(); }) {}
 
 std::string SentinelService::Start(const Config& config) {
   const command::Fleet* const fleet = loop_.turn().server.environment.fleet;
@@ -40,14 +39,11 @@ std::string SentinelService::Start(const Config& config) {
 
 void SentinelService::LookAtLeader() {
   for (const sentinel::Message& message : watch_->Look()) connections_->Publish(message);
-  timer_.expires_after(kLookEvery);
-  timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) LookAtLeader();
-  });
+  look_.Set(kLookEveryMs);
 }
 
 void SentinelService::Close() {
-  timer_.cancel();
+  look_.Cancel();
   if (connections_) connections_->Close();
 }
 

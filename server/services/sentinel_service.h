@@ -1,13 +1,13 @@
 // Manages the Sentinel port: opens its sockets and sends messages to its subscribers.
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
 #include <optional>
 #include <string>
 
 #include "server/config/config.h"
 #include "server/logging/logging.h"
 #include "server/net/loop/turn_loop.h"
+#include "server/net/relay/alarm.h"
 #include "server/net/sentinel/sentinel_server.h"
 #include "server/sentinel/leader_watch.h"
 
@@ -33,7 +33,7 @@ class SentinelService {
 
   net::TurnLoop& loop_;
   Log& log_;
-  boost::asio::steady_timer timer_;
+  net::Alarm look_;
   std::optional<sentinel::LeaderWatch> watch_;
   std::optional<net::SentinelServer> connections_;
 };

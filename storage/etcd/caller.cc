@@ -21,7 +21,7 @@ Outcome OutcomeOfRead(Outcome outcome) {
 Caller::Caller(const EtcdOptions& options, const Credentials& credentials)
     : attempt_timeout_(options.attempt_timeout), session_(options) {
   for (const EtcdEndpoint& each : options.endpoints) {
-    endpoints_.push_back(std::make_unique<Endpoint>(each, credentials, options.attempt_timeout));
+    endpoints_.push_back(std::make_unique<Endpoint>(each, credentials, options));
   }
 }
 

@@ -108,26 +108,41 @@ Result<Credentials> LoadCredentials(const EtcdOptions& options) {
 }
 
 Endpoint::Endpoint(const EtcdEndpoint& endpoint, const Credentials& credentials,
-                   milliseconds connect_timeout)
+                   const EtcdOptions& options)
     : address_(endpoint.address),
-      credentials_(endpoint.is_tls ? credentials.tls : credentials.plain),
-      connect_timeout_(connect_timeout) {
+      is_tls_(endpoint.is_tls),
+      options_(options),
+      credentials_(endpoint.is_tls ? credentials.tls : credentials.plain) {
   MakeChannel();
 }
 
+// A certificate may have been replaced. If the files cannot be read, because they are just being
+// replaced, the last ones count.
+void Endpoint::ReadCredentials() {
+  if (!is_tls_) return;
+  if (auto credentials = LoadCredentials(options_); credentials.ok()) {
+    credentials_ = credentials->tls;
+  }
+}
+
 void Endpoint::MakeChannel() {
-  channel_ =
-      grpc::CreateCustomChannel(address_, credentials_, ChannelArgumentsOf(connect_timeout_));
-  kv_ = etcdserverpb::KV::NewStub(channel_);
-  watch_ = etcdserverpb::Watch::NewStub(channel_);
-  lease_ = etcdserverpb::Lease::NewStub(channel_);
-  cluster_ = etcdserverpb::Cluster::NewStub(channel_);
-  maintenance_ = etcdserverpb::Maintenance::NewStub(channel_);
-  auth_ = etcdserverpb::Auth::NewStub(channel_);
+  channel_ = grpc::CreateCustomChannel(address_, credentials_,
+                                       ChannelArgumentsOf(options_.attempt_timeout));
+  services_.kv = etcdserverpb::KV::NewStub(channel_);
+  services_.watch = etcdserverpb::Watch::NewStub(channel_);
+  services_.lease = etcdserverpb::Lease::NewStub(channel_);
+  services_.cluster = etcdserverpb::Cluster::NewStub(channel_);
+  services_.maintenance = etcdserverpb::Maintenance::NewStub(channel_);
+  services_.auth = etcdserverpb::Auth::NewStub(channel_);
 }
 
 bool Endpoint::Connect(milliseconds time) {
-  if (channel_->GetState(false) == GRPC_CHANNEL_TRANSIENT_FAILURE) MakeChannel();
+  const auto before = channel_->GetState(false);
+  if (before != GRPC_CHANNEL_READY) is_known_ = false;
+  if (before == GRPC_CHANNEL_TRANSIENT_FAILURE) {
+    ReadCredentials();
+    MakeChannel();
+  }
   const gpr_timespec end = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), FromNow(time));
   auto state = channel_->GetState(true);
   while (state == GRPC_CHANNEL_IDLE || state == GRPC_CHANNEL_CONNECTING) {

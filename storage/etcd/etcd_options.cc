@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fstream>
 #include <optional>
 
 namespace fairlock::storage::etcd {
@@ -69,6 +70,13 @@ Result<std::vector<EtcdEndpoint>> ParseEndpoints(std::string_view text) {
     if (comma == std::string_view::npos) return endpoints;
     text.remove_prefix(comma + 1);
   }
+}
+
+Result<std::string> ReadPasswordFile(const std::string& path) {
+  std::ifstream file(path);
+  std::string password;
+  if (!std::getline(file, password)) return Failed("cannot read a password from " + path);
+  return password;
 }
 
 Status CheckOptions(const EtcdOptions& options) {

@@ -38,7 +38,7 @@ class EtcdWatch::Follower {
         session_(options),
         cursor_(target_.revision) {
     for (const EtcdEndpoint& each : options.endpoints) {
-      endpoints_.push_back(std::make_unique<Endpoint>(each, credentials, attempt_timeout_));
+      endpoints_.push_back(std::make_unique<Endpoint>(each, credentials, options));
     }
     thread_ = std::thread([this] { Run(); });
   }

@@ -14,7 +14,7 @@ struct Row {
 constexpr Verdict kMayBeExecuted{Outcome::kUnknown, NextStep::kNextEndpoint};
 constexpr Verdict kNotHere{Outcome::kUnavailable, NextStep::kNextEndpoint};
 constexpr Verdict kPermanent{Outcome::kFailed, NextStep::kNothing};
-constexpr Verdict kLogIn{Outcome::kFailed, NextStep::kAuthenticate};
+constexpr Verdict kLogIn{Outcome::kUnavailable, NextStep::kAuthenticate};
 
 // The first row that matches decides. If etcd reports an error before it proposes a request, or
 // applies the request without effect, the request certainly had no effect. After any other error,
@@ -51,6 +51,7 @@ constexpr Row kRows[] = {
     {grpc::INVALID_ARGUMENT, "etcdserver: revision of auth store is old", kLogIn},
     {grpc::UNKNOWN, "auth: revision in header is old", kLogIn},
     {grpc::INVALID_ARGUMENT, "etcdserver: user name is empty", kLogIn},
+    {grpc::INVALID_ARGUMENT, "etcdserver: authentication failed", kNotHere},
 
     // Limits of gRPC. A request above the limit was never executed, but a response above it comes
     // after the execution.

@@ -10,11 +10,11 @@ enum class Outcome : std::uint8_t {
   kDone,
   kRefused,      // executed, but a comparison in the transaction was false
   kUnknown,      // a write that may or may not have been executed, or may be executed later
-  kUnavailable,  // certainly not executed: no endpoint accepted the request
+  kUnavailable,  // certainly not executed: no endpoint accepted the request, or the login
   kCompacted,    // not executed: the revision has been compacted
   kNoSpace,      // not executed: the database has reached its quota
   kNoLease,      // not executed: the lease does not exist or has expired
-  kFailed        // not executed, and repeating it will not help: permission, login, size
+  kFailed        // not executed, and repeating it will not help: permission, size
 };
 
 // What the client does before it repeats the request or returns.

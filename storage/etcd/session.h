@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "storage/etcd/endpoint.h"
@@ -12,6 +14,10 @@ namespace fairlock::storage::etcd {
 
 // Logs in when the first attempt needs it, and again when etcd no longer knows the token. Does not
 // log in if the options name no user. Not thread-safe.
+//
+// A refused login or token is no reason to give up, because the password may be changing: the
+// outcome is kUnavailable, and the next attempt logs in again, with the password that the file has
+// then. After a login that failed, the next one with the same password waits, up to 2 s.
 class Session {
  public:
   using Attempt = std::function<grpc::Status(Endpoint&, grpc::ClientContext&)>;
@@ -37,11 +43,20 @@ class Session {
  private:
   Tried TryOnce(Endpoint& endpoint, bool needs_leader, std::chrono::milliseconds time,
                 const Attempt& attempt);
+  static Tried Connect(Endpoint& endpoint, std::chrono::milliseconds time);
+  Tried Send(Endpoint& endpoint, bool needs_leader, std::chrono::milliseconds time,
+             const Attempt& attempt) const;
   Tried LogIn(Endpoint& endpoint, std::chrono::milliseconds time);
+  // Finds out to which cluster a new connection leads. The answer to a login says so too.
+  Tried Identify(Endpoint& endpoint, std::chrono::milliseconds time);
+  Tried Admit(Endpoint& endpoint, std::uint64_t cluster_id);
   void Complete(grpc::ClientContext& context, bool needs_leader) const;
 
+  const std::shared_ptr<ClusterPin> pin_;
+  const std::size_t endpoints_;  // how many there are
   const std::string user_;
-  const std::string password_;
+  const std::string password_file_;
+  std::string password_;
   std::string token_;
   bool is_login_needed_;
 };

@@ -93,12 +93,11 @@ void Examination::TakeChanges(const StoredRecord& record, std::uint64_t& checksu
   }
   if (!reader.ok()) return AddDamage(reader.status());
   Change change;
-  for (std::uint32_t i = 1; reader->Next(change); ++i) {
+  while (reader->Next(change)) {
     if (IsWellFormed(change)) {
       table_.Apply(change);
     } else {
-      AddDamage(Damaged(RecordName(record.kind, record.number) + ", change " + std::to_string(i) +
-                        ": invalid content for its kind of row"));
+      AddDamage(reader->UnknownContent());
     }
   }
   AddDamage(reader->status());

@@ -23,7 +23,7 @@ Status LogReader::Take(const StoredRecord& record) {
     case RecordKind::kBatch:
       return TakeBatch(record);
   }
-  return Damaged("a record has an unknown kind");
+  return Newer("a record has an unknown kind");
 }
 
 Result<LogEnd> LogReader::End() const {
@@ -56,7 +56,9 @@ Status LogReader::TakeSlice(const StoredRecord& record) {
   generation_max_ = std::max(generation_max_, record.generation);
   // Slices of other generations belong to unfinished snapshots, including one that is being
   // written.
-  if (!heading_ || record.generation != heading_->generation) return {};
+  if (!heading_) return {};
+  if (record.generation > heading_->generation) FollowNextSnapshot(record);
+  if (record.generation != heading_->generation) return {};
   if (record.number != slices_) return MissingRecord(RecordKind::kSlice, slices_);
   if (slices_ == heading_->slices) {
     return Damaged(RecordName(RecordKind::kSlice, slices_) +
@@ -66,6 +68,49 @@ Status LogReader::TakeSlice(const StoredRecord& record) {
   ++slices_;
   end_.slice_bytes += record.bytes.size();
   return TakeChanges(record, slice_checksum_);
+}
+
+void LogReader::FollowNextSnapshot(const StoredRecord& slice) {
+  if (slice.number == 0) {
+    next_ = {.generation = slice.generation,
+             .checksum = ChainStart(View(end_.log_id), slice.generation),
+             .batch_bytes_before = end_.batch_bytes};
+  }
+  const bool is_next = slice.generation == next_.generation && slice.number == next_.slices;
+  const auto reader =
+      is_next ? RecordReader::Open(slice.bytes, slice.kind, slice.number, next_.checksum)
+              : Result<RecordReader>(MissingRecord(slice.kind, next_.slices));
+  if (!reader.ok()) {
+    next_ = {};
+    return;
+  }
+  next_.checksum = reader->checksum();
+  ++next_.slices;
+  next_.bytes += slice.bytes.size();
+}
+
+bool LogReader::IsEndOfNextSnapshot(const SnapshotHeading& heading) const {
+  return heading.log_id == end_.log_id && heading.generation == next_.generation &&
+         heading.slices == next_.slices && heading.last_slice_checksum == next_.checksum &&
+         heading.first_batch >= heading_->first_batch && heading.first_batch <= end_.next_batch &&
+         (heading.first_batch != end_.next_batch || heading.checksum_before == end_.checksum);
+}
+
+Status LogReader::ReplaceHeading(const StoredRecord& record) {
+  auto heading = DecodeHeading(record.bytes, record.generation);
+  if (!heading.ok()) return heading.status();
+  if (!heading_ || !CheckSlices().ok() || !IsEndOfNextSnapshot(heading.value())) {
+    return Damaged(RecordName(RecordKind::kHeading, record.generation) +
+                   " does not end the snapshot that was followed");
+  }
+  heading_ = heading.value();
+  slices_ = heading_->slices;
+  slice_checksum_ = heading_->last_slice_checksum;
+  end_.slice_bytes = next_.bytes;
+  end_.batch_bytes -= next_.batch_bytes_before;
+  end_.batches = end_.next_batch - heading_->first_batch;
+  next_ = {};
+  return {};
 }
 
 Status LogReader::TakeBatch(const StoredRecord& record) {
@@ -93,12 +138,8 @@ Status LogReader::TakeChanges(const StoredRecord& record, std::uint64_t& checksu
   if (!reader.ok()) return reader.status();
   checksum = reader->checksum();
   Change change;
-  for (std::uint32_t i = 1; reader->Next(change); ++i) {
-    if (!IsWellFormed(change)) {
-      return Damaged(RecordName(record.kind, record.number) + ", change " + std::to_string(i) +
-                     " of " + std::to_string(reader->changes()) +
-                     ": invalid content for its kind of row");
-    }
+  while (reader->Next(change)) {
+    if (!IsWellFormed(change)) return reader->UnknownContent();
     sink_.Apply(change);
   }
   return reader->status();

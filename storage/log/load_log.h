@@ -34,22 +34,29 @@ struct LogEnd {
 };
 
 // Receives the records of a log in the order in which Store::Load passes them on, and then the
-// records that are appended later. So it can follow a log that it has loaded. When a snapshot
-// replaces the heading, a new reader must start with the new heading. After the first status other
-// than ok, only the destructor may be called.
+// records that are appended later. So it can follow a log that it has loaded. After the first
+// status of Take other than ok, only the destructor may be called.
 class LogReader final : public RecordSink {
  public:
   // `sink` must outlive the reader.
   explicit LogReader(ChangeSink& sink) : sink_(sink) {}
 
   Status Take(const StoredRecord& record) override;
+  // Continues with the heading of a newer snapshot of the same log. All its slices were received,
+  // and so were all batches before its end; they need not be applied, because the state is the
+  // same. An error means that this is not so; then nothing has changed.
+  Status ReplaceHeading(const StoredRecord& record);
   // The end of the log according to the records received. An error says which record is missing.
   Result<LogEnd> End() const;
+  // The end of the batches that were applied.
+  const LogEnd& so_far() const { return end_; }
 
  private:
   Status TakeHeading(const StoredRecord& record);
   Status TakeSlice(const StoredRecord& record);
   Status TakeBatch(const StoredRecord& record);
+  void FollowNextSnapshot(const StoredRecord& slice);
+  bool IsEndOfNextSnapshot(const SnapshotHeading& heading) const;
   Status CheckSlices() const;
   Status TakeChanges(const StoredRecord& record, std::uint64_t& checksum);
 
@@ -58,6 +65,14 @@ class LogReader final : public RecordSink {
   std::uint64_t slices_ = 0;
   std::uint64_t slice_checksum_ = 0;
   std::uint64_t generation_max_ = 0;
+  struct NextSnapshot {
+    std::uint64_t generation = 0;  // 0: none, or a slice is missing
+    std::uint64_t slices = 0;
+    std::uint64_t checksum = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t batch_bytes_before = 0;  // of the batches since the heading
+  };
+  NextSnapshot next_;  // the slices of the snapshot that is being written
   LogEnd end_;
 };
 

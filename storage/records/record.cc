@@ -64,17 +64,16 @@ Result<RecordReader> RecordReader::Open(std::string_view bytes, RecordKind kind,
   if (bytes.size() < kRecordHeaderBytes + kRecordSealBytes) {
     return Damaged(reader.name_ + " is truncated to " + std::to_string(bytes.size()) + " bytes");
   }
-  // Checks the version first, because the layout of other versions is unknown.
-  const auto version = static_cast<std::uint8_t>(bytes[0]);
-  if (version != kFormatVersion) {
-    return Damaged(reader.name_ + " has format version " + std::to_string(version) +
-                   "; this program reads only version " + std::to_string(kFormatVersion));
-  }
   const std::string_view sealed = bytes.substr(0, bytes.size() - kRecordSealBytes);
   reader.checksum_ = Checksum(sealed, previous);
   if (ReadFixed<std::uint64_t>(bytes.data() + sealed.size()) != reader.checksum_) {
     return Damaged(reader.name_ +
                    " does not match its checksum, or does not follow the one before");
+  }
+  const auto version = static_cast<std::uint8_t>(bytes[0]);
+  if (version != kFormatVersion) {
+    return Newer(reader.name_ + " has format version " + std::to_string(version) +
+                 ", and this program reads only version " + std::to_string(kFormatVersion));
   }
   ByteReader header(sealed.substr(1));
   const bool is_kind = header.Fixed<std::uint8_t>() == static_cast<std::uint8_t>(kind);
@@ -87,11 +86,22 @@ Result<RecordReader> RecordReader::Open(std::string_view bytes, RecordKind kind,
   return reader;
 }
 
-bool RecordReader::Damage(std::string_view what) {
-  status_ = Damaged(name_ + ", change " + std::to_string(read_ + 1) + " of " +
-                    std::to_string(changes_) + ": " + std::string(what));
+std::string RecordReader::NameOfChange(std::uint32_t number) const {
+  return name_ + ", change " + std::to_string(number) + " of " + std::to_string(changes_);
+}
+
+Status RecordReader::UnknownContent() const {
+  return Newer(NameOfChange(read_) + " has content that this program does not know");
+}
+
+bool RecordReader::EndWith(Status status) {
+  status_ = std::move(status);
   rest_ = {};
   return false;
+}
+
+bool RecordReader::Damage(std::string_view what) {
+  return EndWith(Damaged(NameOfChange(read_ + 1) + ": " + std::string(what)));
 }
 
 bool RecordReader::Next(Change& change) {
@@ -102,7 +112,10 @@ bool RecordReader::Next(Change& change) {
   const auto first = bytes.Fixed<std::uint8_t>();
   const auto kind = static_cast<std::uint8_t>(first & ~kDeletionBit);
   if (!bytes.ok()) return Damage("is missing");
-  if (!IsRowKind(kind)) return Damage("unknown kind of row " + std::to_string(kind));
+  if (!IsRowKind(kind)) {
+    return EndWith(
+        Newer(NameOfChange(read_ + 1) + " is an unknown kind of row, " + std::to_string(kind)));
+  }
   change.kind = static_cast<RowKind>(kind);
   change.is_deletion = (first & kDeletionBit) != 0;
   change.key = bytes.String();

@@ -97,9 +97,14 @@ class RecordReader {
   // Reads the next change. Returns false at the end and at the first error, which status() reports.
   bool Next(Change& change);
   const Status& status() const { return status_; }
+  // The error of a change, the last one that Next() read, that is no row of this version. The
+  // checksum is right, so a newer version wrote it.
+  Status UnknownContent() const;
 
  private:
   RecordReader() = default;
+  std::string NameOfChange(std::uint32_t number) const;
+  bool EndWith(Status status);
   bool Damage(std::string_view what);
 
   std::string name_;

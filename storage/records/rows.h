@@ -43,7 +43,12 @@ struct LimitRow {
 enum class MetaName : std::uint8_t {
   kTokenCeiling = 1,  // number: every token that was ever granted is below this
   kLastRun = 2,       // text: the boot ID of the machine; number: the kLastRun flags
+  // number: for how many milliseconds the runs of this log have served so far, all together; text:
+  // kServedBegin in the first such row of a run, else empty.
+  kServed = 3,
 };
+
+inline constexpr std::string_view kServedBegin = "begin";
 
 // Flags of the row kLastRun.
 inline constexpr std::uint64_t kLastRunStoppedCleanly = 1;

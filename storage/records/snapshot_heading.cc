@@ -35,7 +35,8 @@ Result<SnapshotHeading> DecodeHeading(std::string_view bytes, std::uint64_t gene
   heading.first_batch = content.Fixed<std::uint64_t>();
   heading.checksum_before = content.Fixed<std::uint64_t>();
   if (!content.AtEnd() || record->changes() != 0) {
-    return Damaged(RecordName(RecordKind::kHeading, generation) + " has invalid content");
+    return Newer(RecordName(RecordKind::kHeading, generation) +
+                 " has content that this program does not know");
   }
   return heading;
 }

@@ -20,6 +20,15 @@ std::string FailureOf(const etcd::Answer& answer) {
   return is_done ? "" : answer.message;
 }
 
+// Why the member serves nothing; empty: it does. The list of members names the endpoint already.
+std::string TroubleOf(const etcd::StatusAnswer& status, const std::string& address) {
+  std::string failure = FailureOf(status);
+  const std::string prefix = "etcd at " + address + ": ";
+  if (failure.starts_with(prefix)) failure.erase(0, prefix.size());
+  if (failure.empty() && status.leader == 0) return "it knows no leader of etcd";
+  return failure;
+}
+
 std::string ClaimsKey(const std::string& prefix) { return prefix + "claims"; }
 
 bool IsOlder(const NodeRecord& one, const NodeRecord& other) {
@@ -27,13 +36,6 @@ bool IsOlder(const NodeRecord& one, const NodeRecord& other) {
 }
 
 }  // namespace
-
-std::uint32_t RankOf(const FleetView& view, const std::string& node) {
-  const std::uint32_t partition = view.assignment ? view.assignment->partition : 0;
-  return static_cast<std::uint32_t>(std::ranges::count_if(view.nodes, [&](const NodeRecord& one) {
-    return one.partition == partition && !one.leads && one.name < node;
-  }));
-}
 
 // The record of a leader that is gone remains for some seconds, so the highest epoch counts.
 const NodeRecord* LeaderOf(std::span<const NodeRecord> nodes, std::uint32_t partition) {
@@ -67,7 +69,7 @@ FleetObserver::FleetObserver(std::unique_ptr<etcd::EtcdClient> client, FleetObse
 FleetObserver::~FleetObserver() {
   {
     const std::lock_guard lock(mutex_);
-    is_stopped_ = true;
+    asked_.is_stopped = true;
   }
   changed_.notify_one();
   thread_.join();
@@ -81,14 +83,22 @@ FleetView FleetObserver::View() const {
 void FleetObserver::Wake() {
   {
     const std::lock_guard lock(mutex_);
-    is_woken_ = true;
+    asked_.is_woken = true;
   }
   changed_.notify_one();
 }
 
+void FleetObserver::AcceptEtcd() {
+  {
+    const std::lock_guard lock(mutex_);
+    asked_.accepts_etcd = true;
+  }
+  Wake();
+}
+
 void FleetObserver::KeepRecord() {
   const std::lock_guard lock(mutex_);
-  keeps_record_ = true;
+  asked_.keeps_record = true;
 }
 
 void FleetObserver::Run() {
@@ -96,6 +106,7 @@ void FleetObserver::Run() {
   for (int round = 0;; ++round) {
     FleetView view = View();
     view.error = CheckFleet();
+    if (view.error.empty()) view.error = CheckEtcd(view);
     if (view.error.empty()) view.error = KeepLease();
     if (view.error.empty()) view.error = WriteRecord();
     if (view.error.empty()) view.error = ReadNodes(view);
@@ -104,20 +115,22 @@ void FleetObserver::Run() {
     if (!view.error.empty()) balance_.Forget();
     view.refusal = state_.refusal;
     view.assignment = state_.assignment;
-    if (round % options_.rounds_per_status == 0) AskMembers(view);
+    // While something is wrong, operators want to know which members answer.
+    if (round % options_.rounds_per_status == 0 || !view.error.empty()) AskMembers(view);
     Publish(std::move(view));
     options_.on_view();
     if (!Pause()) break;
   }
-  if (state_.lease != 0 && !keeps_record_) client_->RevokeLease(state_.lease, kFarewellTimeout);
+  if (state_.lease != 0 && !asked_.keeps_record)
+    client_->RevokeLease(state_.lease, kFarewellTimeout);
 }
 
 // Waits for the next round. False: the observer is being destroyed.
 bool FleetObserver::Pause() {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, options_.round, [this] { return is_stopped_ || is_woken_; });
-  is_woken_ = false;
-  return !is_stopped_;
+  changed_.wait_for(lock, options_.round, [this] { return asked_.is_stopped || asked_.is_woken; });
+  asked_.is_woken = false;
+  return !asked_.is_stopped;
 }
 
 void FleetObserver::Publish(FleetView view) {
@@ -152,6 +165,56 @@ std::string FleetObserver::CheckFleet() {
   }
   state_.partitions = fleet.partitions;
   return "";
+}
+
+// Compares the etcd cluster with the one that the fleet has used. The id stays the same for each
+// member's life, so it is read only when the cluster may have changed.
+std::string FleetObserver::CheckEtcd(FleetView& view) {
+  const std::uint64_t cluster = options_.etcd.pin ? options_.etcd.pin->id() : 0;
+  const bool is_accepted = IsEtcdAccepted();
+  if (cluster == 0 || (cluster == state_.etcd_cluster && !is_accepted)) return "";
+  const auto found =
+      client_->Range({.key = FleetKey(options_.prefix), .range_end = {}}, options_.call_timeout);
+  if (std::string failure = FailureOf(found); !failure.empty()) return failure;
+  if (found.found.empty()) return "the description of the fleet is gone";
+  const auto record = DecodeFleet(found.found.front().value);
+  if (!record.ok()) return record.status().message();
+  view.is_other_etcd = options_.etcd.pin->was_replaced();
+  if (record->etcd_cluster == cluster) {
+    state_.etcd_cluster = cluster;
+  } else if (record->etcd_cluster == 0 || is_accepted) {
+    if (std::string failure = KeepEtcd(found.found.front(), record.value(), cluster);
+        !failure.empty()) {
+      return failure;
+    }
+  } else {
+    view.is_other_etcd = true;
+    return "";
+  }
+  const std::lock_guard lock(mutex_);
+  if (is_accepted) asked_.accepts_etcd = false;
+  return "";
+}
+
+bool FleetObserver::IsEtcdAccepted() const {
+  const std::lock_guard lock(mutex_);
+  return asked_.accepts_etcd;
+}
+
+// Writes the id of the etcd cluster to the description of the fleet.
+std::string FleetObserver::KeepEtcd(const etcd::KeyValue& found, FleetRecord record,
+                                    std::uint64_t cluster) {
+  record.etcd_cluster = cluster;
+  etcd::Txn txn;
+  txn.compares.push_back({.key = found.key, .revision = found.mod_revision});
+  txn.then.push_back(etcd::Put{.key = found.key, .value = EncodeFleet(record)});
+  const auto answer = client_->Transact(txn, options_.call_timeout);
+  if (answer.outcome == etcd::Outcome::kDone) state_.etcd_cluster = cluster;
+  if (answer.outcome == etcd::Outcome::kRefused) {
+    Wake();  // reads what the other node wrote, at once
+    return "another node describes the fleet";
+  }
+  return FailureOf(answer);
 }
 
 std::string FleetObserver::KeepLease() {
@@ -299,9 +362,11 @@ void FleetObserver::AskMembers(FleetView& view) {
     // Several members that do not answer may take longer than the lease lasts.
     if (view.error.empty()) view.error = KeepLease();
     const etcd::StatusAnswer status = client_->StatusOf(i, options_.call_timeout);
+    const std::string& address = options_.etcd.endpoints[i].address;
     view.etcd.push_back(
-        {.endpoint = options_.etcd.endpoints[i].address,
-         .error = FailureOf(status),
+        {.endpoint = address,
+         .error = TroubleOf(status, address),
+         .is_refused = options_.etcd.pin && options_.etcd.pin->Refuses(address),
          .version = status.version,
          .is_leader = status.leader != 0 && status.leader == status.member_id,
          .size_bytes = static_cast<std::uint64_t>(status.size_bytes),

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "storage/etcd/etcd_client.h"
+#include "storage/replicated/fleet_record.h"
 #include "storage/replicated/fleet_view.h"
 #include "storage/replicated/leader_balance.h"
 
@@ -67,6 +68,9 @@ class FleetObserver {
   FleetView View() const;
   // Begins the next round at once. Call this when the record has changed.
   void Wake();
+  // Call this when an operator accepts that this etcd cluster continues the fleet. Writes its id to
+  // the description of the fleet.
+  void AcceptEtcd();
   // Call this if the process is about to start again: the record then stays until its lease ends,
   // so that no other node takes this one's place in its partition.
   void KeepRecord();
@@ -78,6 +82,9 @@ class FleetObserver {
   bool Pause();
   // Each of these returns the reason why it failed, or an empty string.
   std::string CheckFleet();
+  std::string CheckEtcd(FleetView& view);
+  bool IsEtcdAccepted() const;
+  std::string KeepEtcd(const etcd::KeyValue& found, FleetRecord record, std::uint64_t cluster);
   std::string KeepLease();
   std::string WriteRecord();
   std::string Choose(NodeRecord& own, etcd::Txn& txn);
@@ -104,14 +111,20 @@ class FleetObserver {
     bool had_name = false;   // whether this run has ever written its record
     TimeMs conflict_since = kNever;
     std::string refusal;
+    // The etcd cluster whose id is in the description of the fleet, as read last; 0: not read.
+    std::uint64_t etcd_cluster = 0;
   } state_;
   LeaderBalance balance_;  // used only by the thread
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   FleetView view_;
-  bool is_woken_ = false;
-  bool is_stopped_ = false;
-  bool keeps_record_ = false;
+  // What other threads have asked for.
+  struct {
+    bool is_woken = false;
+    bool is_stopped = false;
+    bool keeps_record = false;
+    bool accepts_etcd = false;
+  } asked_;
   std::thread thread_;
 };
 

@@ -3,6 +3,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
+#include <charconv>
 #include <utility>
 
 namespace fairlock::storage::replicated {
@@ -10,8 +11,6 @@ namespace fairlock::storage::replicated {
 namespace {
 
 constexpr std::size_t kRecordBytesMax = 4'096;
-
-std::string KeyOf(const std::string& fleet_prefix) { return fleet_prefix + "fleet"; }
 
 // The number in the object's member `name`; 0 if it is not such a number.
 std::uint32_t NumberIn(const boost::json::object& object, std::string_view name) {
@@ -22,7 +21,19 @@ std::uint32_t NumberIn(const boost::json::object& object, std::string_view name)
   return error ? 0 : number;
 }
 
+// The number in the object's member `name`, which has hexadecimal digits; 0: there is none.
+std::uint64_t HexIn(const boost::json::object& object, std::string_view name) {
+  const boost::json::value* const value = object.if_contains(name);
+  if (value == nullptr || !value->is_string()) return 0;
+  const boost::json::string& text = value->get_string();
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  return error == std::errc() && end == text.data() + text.size() ? number : 0;
+}
+
 }  // namespace
+
+std::string FleetKey(const std::string& fleet_prefix) { return fleet_prefix + "fleet"; }
 
 std::string FleetPrefix(std::string_view fleet) { return "/fairlock/" + std::string(fleet) + "/"; }
 
@@ -32,8 +43,11 @@ std::string PartitionPrefix(std::string_view fleet_prefix, std::uint32_t partiti
 }
 
 std::string EncodeFleet(const FleetRecord& record) {
-  return boost::json::serialize(
-      boost::json::object{{"format", record.format}, {"partitions", record.partitions}});
+  boost::json::object object{{"format", record.format}, {"partitions", record.partitions}};
+  if (record.etcd_cluster != 0) {
+    object["etcd_cluster"] = etcd::ShowClusterId(record.etcd_cluster);
+  }
+  return boost::json::serialize(object);
 }
 
 Result<FleetRecord> DecodeFleet(std::string_view json) {
@@ -42,7 +56,8 @@ Result<FleetRecord> DecodeFleet(std::string_view json) {
   const boost::json::value value = boost::json::parse({json.data(), json.size()}, error);
   if (error || !value.is_object()) return Damaged("a fleet's record is not a JSON object");
   const FleetRecord record{.format = NumberIn(value.get_object(), "format"),
-                           .partitions = NumberIn(value.get_object(), "partitions")};
+                           .partitions = NumberIn(value.get_object(), "partitions"),
+                           .etcd_cluster = HexIn(value.get_object(), "etcd_cluster")};
   if (record.format == 0 || record.partitions == 0 ||
       record.partitions > FleetRecord::kPartitionsMax) {
     return Damaged("a fleet's record has no valid format, or no valid number of partitions");
@@ -53,7 +68,7 @@ Result<FleetRecord> DecodeFleet(std::string_view json) {
 Result<FleetRecord> ReadFleet(etcd::EtcdClient& client, const std::string& fleet_prefix,
                               std::chrono::milliseconds call_timeout) {
   const etcd::RangeAnswer answer =
-      client.Range({.key = KeyOf(fleet_prefix), .range_end = {}}, call_timeout);
+      client.Range({.key = FleetKey(fleet_prefix), .range_end = {}}, call_timeout);
   if (answer.outcome != etcd::Outcome::kDone) return Failed(answer.message);
   if (answer.found.empty()) {
     return Refused("the fleet does not exist; create it with `fairlockctl cluster create`");
@@ -64,7 +79,7 @@ Result<FleetRecord> ReadFleet(etcd::EtcdClient& client, const std::string& fleet
 Result<FoundFleet> CreateOrReadFleet(etcd::EtcdClient& client, const std::string& fleet_prefix,
                                      const FleetRecord& record,
                                      std::chrono::milliseconds call_timeout) {
-  const std::string key = KeyOf(fleet_prefix);
+  const std::string key = FleetKey(fleet_prefix);
   etcd::Txn txn;
   txn.compares.push_back({.key = key, .target = etcd::Compare::Target::kCreateRevision});
   txn.then.push_back(etcd::Put{.key = key, .value = EncodeFleet(record)});

@@ -16,10 +16,15 @@ struct FleetRecord {
 
   std::uint32_t format = kFormat;
   std::uint32_t partitions = 1;  // never changes
+  // The id of the etcd cluster that the fleet uses; 0: no node has written it yet. A node that
+  // finds the record in another cluster knows that etcd was restored or replaced.
+  std::uint64_t etcd_cluster = 0;
 
   bool operator==(const FleetRecord&) const = default;
 };
 
+// The key of the record.
+std::string FleetKey(const std::string& fleet_prefix);
 // The prefix of all keys of a fleet.
 std::string FleetPrefix(std::string_view fleet);
 // The keys of one partition begin with this.

@@ -14,7 +14,8 @@ namespace fairlock::storage::replicated {
 
 struct MemberState {
   std::string endpoint = {};
-  std::string error = {};  // why the member did not answer; empty: it answered
+  std::string error = {};   // why the member serves nothing; empty: it serves
+  bool is_refused = false;  // it belongs to another etcd cluster
   std::string version = {};
   bool is_leader = false;
   std::uint64_t size_bytes = 0;
@@ -36,6 +37,9 @@ struct FleetView {
   std::vector<NodeRecord> nodes = {};  // sorted by name
   std::vector<MemberState> etcd = {};  // in the order of the options; empty: not asked yet
   bool has_no_space = false;           // etcd has raised the alarm NOSPACE
+  // This etcd cluster is not the one that the fleet has used, or another one than this process has
+  // used before.
+  bool is_other_etcd = false;
   // Why this node must not run: its name is taken, or this version cannot be part of the fleet.
   std::string refusal = {};
   // In this view alone: the node to which this node, as leader, must hand its partition over,
@@ -43,8 +47,6 @@ struct FleetView {
   std::string successor = {};
 };
 
-// The rank of a node among the standbys of its partition, in the order of their names.
-std::uint32_t RankOf(const FleetView& view, const std::string& node);
 // The node that leads the partition; null: none, as far as is known.
 const NodeRecord* LeaderOf(std::span<const NodeRecord> nodes, std::uint32_t partition);
 // The size of the largest database of an etcd member; 0: not known.

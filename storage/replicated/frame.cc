@@ -63,7 +63,7 @@ Status ReadRecords(std::string_view group, RecordSink& sink) {
   ByteReader bytes(group);
   while (bytes.ok() && bytes.rest_bytes() > 0) {
     const auto kind = bytes.Fixed<std::uint8_t>();
-    if (!IsKind(kind)) return Damaged("a frame has a record of an unknown kind");
+    if (!IsKind(kind)) return Newer("a frame has a record of an unknown kind");
     StoredRecord record;
     record.kind = static_cast<RecordKind>(kind);
     record.generation = bytes.Varint();
@@ -78,16 +78,15 @@ Status ReadRecords(std::string_view group, RecordSink& sink) {
 
 Status GroupReader::Add(std::string_view frame, std::string_view name) {
   if (frame.size() < kHeaderBytes) return DamagedFrame(name, "shorter than its header");
-  const auto version = static_cast<std::uint8_t>(frame[0]);
-  if (version != kFrameVersion) {
-    return DamagedFrame(name, "format " + std::to_string(version) +
-                                  ", but this version reads format " +
-                                  std::to_string(kFrameVersion));
-  }
   const std::string_view content = frame.substr(kHeaderBytes);
   const std::uint32_t crc = ExtendCrc32c(ExtendCrc32c(0, frame.substr(0, 2)), content);
   if (ReadFixed<std::uint32_t>(frame.data() + 2) != MaskedCrc32c(crc)) {
     return DamagedFrame(name, "the checksum does not match");
+  }
+  const auto version = static_cast<std::uint8_t>(frame[0]);
+  if (version != kFrameVersion) {
+    return Newer(std::string(name) + " has format " + std::to_string(version) +
+                 ", and this program reads only format " + std::to_string(kFrameVersion));
   }
   const auto flags = static_cast<std::uint8_t>(frame[1]);
   begins_ = (flags & kBegins) != 0;

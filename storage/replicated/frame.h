@@ -45,6 +45,8 @@ class GroupReader {
   bool begins() const { return begins_; }
   // Whether the frame completed a group, which is then available until the next Add.
   bool is_complete() const { return is_complete_; }
+  // Whether frames of a group were added, but not its last one.
+  bool is_open() const { return is_open_; }
   const std::string& group() const { return group_; }
 
  private:

@@ -18,7 +18,8 @@ PartitionKeys::PartitionKeys(std::string its_prefix)
       beat(prefix + "beat"),
       heading(prefix + "h"),
       frames(prefix + "f/"),
-      accepted(prefix + "accepted") {}
+      accepted(prefix + "accepted"),
+      restored(prefix + "restored") {}
 
 std::string PartitionKeys::FrameKey(std::uint64_t number) const {
   std::string digits(kNumberDigits, '0');
@@ -66,7 +67,7 @@ const etcd::Txn& FrameWriter::Start(const SeenBeat& guard) {
 }
 
 const etcd::Txn& FrameWriter::TakeOver(const SeenBeat& seen, std::uint64_t epoch_floor,
-                                       Beat::State state) {
+                                       Beat::State state, std::optional<etcd::Compare> also) {
   next_.beat = seen.beat;
   next_.beat.epoch = std::max(seen.beat.epoch, epoch_floor) + 1;
   next_.beat.run = run_;
@@ -76,7 +77,9 @@ const etcd::Txn& FrameWriter::TakeOver(const SeenBeat& seen, std::uint64_t epoch
   next_.beat.address = address_;
   next_.beat.tls_port = tls_port_;
   next_.beat.successor.clear();
-  return Start(seen);
+  Start(seen);
+  if (also) txn_.compares.push_back(std::move(*also));
+  return txn_;
 }
 
 const etcd::Txn& FrameWriter::Write(const GuardedWrite& write) {

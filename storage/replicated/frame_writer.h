@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@ struct PartitionKeys {
   std::string heading;
   std::string frames;    // the prefix of all frames
   std::string accepted;  // see RestoreConsent
+  std::string restored;  // see RestoreConsent
 };
 
 // What a transaction writes in addition to the beat.
@@ -62,8 +64,10 @@ class FrameWriter {
   void UsePartition(PartitionKeys keys) { keys_ = std::move(keys); }
   // The transaction that takes over the beat `seen`. The new epoch is the lowest that is higher
   // than that of `seen` and than `epoch_floor`. The beat keeps this state until the run hands over.
+  // `also` is another condition.
   const etcd::Txn& TakeOver(const SeenBeat& seen, std::uint64_t epoch_floor = 0,
-                            Beat::State state = Beat::State::kLeading);
+                            Beat::State state = Beat::State::kLeading,
+                            std::optional<etcd::Compare> also = std::nullopt);
   // REQUIRES: the last write is committed.
   const etcd::Txn& Write(const GuardedWrite& write);
   // Takes the answer to the transaction in progress.

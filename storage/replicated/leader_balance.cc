@@ -24,10 +24,6 @@ Leaders LeadersOf(std::span<const NodeRecord> nodes, std::uint32_t partitions) {
   return leaders;
 }
 
-bool HasCaughtUp(const NodeRecord& standby) {
-  return standby.is_in_sync && standby.frames_behind < kFramesOfCaughtUp;
-}
-
 }  // namespace
 
 std::optional<std::string> ChooseSuccessor(std::span<const NodeRecord> nodes,
@@ -43,7 +39,7 @@ std::optional<std::string> ChooseSuccessor(std::span<const NodeRecord> nodes,
   const NodeRecord* best = nullptr;
   for (const NodeRecord& node : nodes) {
     const bool is_standby = node.partition == own.partition && node.name != own.name;
-    if (!is_standby || node.leads || !HasCaughtUp(node)) continue;
+    if (!is_standby || node.leads || !HasCaughtUp(node) || IsUnreached(nodes, node)) continue;
     if (led[node.machine] + 2 > led[own.machine]) continue;
     if (best == nullptr || rank(node) < rank(*best)) best = &node;
   }

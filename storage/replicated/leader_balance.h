@@ -11,11 +11,9 @@
 
 #include "storage/replicated/leadership.h"
 #include "storage/replicated/node_record.h"
+#include "storage/replicated/succession.h"
 
 namespace fairlock::storage::replicated {
-
-// A standby that has fewer frames than this left to read has caught up.
-inline constexpr std::uint64_t kFramesOfCaughtUp = 100;
 
 // The standby to which `own` should hand its partition over; none: it should not hand over. That is
 // a standby of the partition that has caught up, and whose machine leads at least two partitions

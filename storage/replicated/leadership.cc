@@ -18,9 +18,7 @@ void Leadership::SeeBeat(const SeenBeat& seen, TimeMs now) {
   seen_ = seen;
   has_seen_ = true;
   if (!is_new) return;
-  const bool is_handed_over = seen.beat.state == Beat::State::kHandedOver;
-  const bool is_for_this_node = seen.beat.successor.empty() || seen.beat.successor == options_.node;
-  const bool is_free = !seen.exists() || (is_handed_over && is_for_this_node);
+  const bool is_free = !seen.exists() || seen.beat.state == Beat::State::kHandedOver;
   Doubts(is_free ? Doubt::kGone : Doubt::kNone, now);
 }
 
@@ -34,6 +32,11 @@ void Leadership::CanaryFailed(TimeMs now) { canary_at_ = now + options_.canary_p
 
 void Leadership::LeaderRefused(TimeMs now) {
   if (!leads_ && has_seen_ && doubt_ != Doubt::kGone) Doubts(Doubt::kGone, now);
+}
+
+void Leadership::NoteRestore(std::uint64_t epoch) {
+  has_gone_back_ = true;
+  highest_.epoch = std::max(highest_.epoch, epoch);
 }
 
 void Leadership::AcceptRestore(TimeMs now) {
@@ -52,10 +55,18 @@ bool Leadership::CanTakeOver() const {
   return !leads_ && has_seen_ && !has_gone_back_ && seen_.beat.state != Beat::State::kImporting;
 }
 
+// How long this node waits for the one that the leader has handed over to. The named node itself
+// waits for nobody.
+DurationMs Leadership::SuccessorMs() const {
+  const bool is_handed_over = seen_.beat.state == Beat::State::kHandedOver;
+  if (!is_handed_over || seen_.beat.successor.empty()) return rank_ms();
+  return seen_.beat.successor == options_.node ? 0 : options_.successor_ms + rank_ms();
+}
+
 TimeMs Leadership::TakeOverAt() const {
   switch (doubt_) {
     case Doubt::kGone:
-      return heard_at_ + rank_ms();
+      return heard_at_ + SuccessorMs();
     case Doubt::kLast:
       return heard_at_ + options_.silence_ms + rank_ms();
     case Doubt::kNone:

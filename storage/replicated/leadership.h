@@ -24,6 +24,8 @@ struct LeadershipOptions {
   std::uint32_t rank = 0;         // of the standbys, the one with the lowest rank takes over first
   DurationMs silence_ms = 1'000;  // the time without a beat after which a standby doubts the leader
   DurationMs rank_step_ms = 50;   // the additional time that a standby waits for each rank
+  // How long the other standbys wait for the one that a leader has handed over to.
+  DurationMs successor_ms = 250;
   DurationMs canary_pause_ms = 250;  // the pause between two attempts to write the canary
   // The newest beat that an earlier run of this node saw. If the beat in etcd is older, etcd was
   // restored from a backup.
@@ -33,7 +35,8 @@ struct LeadershipOptions {
 // A standby that hears no beat for `silence_ms` first writes a key of its own, the canary. This
 // shows whether etcd works: if it is down, no leader can beat, so none is deposed for not beating.
 // After the canary was written, the leader has another `silence_ms`. The standby does not wait for
-// a leader that has handed over, or whose port refuses connections.
+// a leader that has handed over, or whose port refuses connections. If the leader has named another
+// node as its successor, the standby waits for that node, but only for `successor_ms`.
 //
 // It uses no I/O and no clock: callers pass the time. Not thread-safe.
 class Leadership {
@@ -63,6 +66,8 @@ class Leadership {
   // answers. This node does not take over until AcceptRestore.
   bool has_gone_back() const { return has_gone_back_; }
   const Beat& highest() const { return highest_; }
+  // Call this if there is another sign of a restore, and everything up to this epoch may be lost.
+  void NoteRestore(std::uint64_t epoch);
   void AcceptRestore(TimeMs now);
 
   void TookOver(const SeenBeat& own);
@@ -79,6 +84,7 @@ class Leadership {
   };
 
   DurationMs rank_ms() const { return options_.rank * options_.rank_step_ms; }
+  DurationMs SuccessorMs() const;
   bool CanTakeOver() const;
   TimeMs TakeOverAt() const;
   void Doubts(Doubt doubt, TimeMs now);

@@ -15,11 +15,12 @@ namespace fairlock::storage::replicated {
 using NewSink = std::function<ChangeSink&()>;
 
 // A copy of the log from its beginning up to some frame. Its sink has received the changes up to
-// there, just as LoadLog would have passed them on. The copy starts over, with a new sink, when the
-// log has a different heading or does not continue what was read. After etcd is restored from a
-// backup, the log may contain different frames with the same numbers. A later batch would show that
-// by its checksum. If there is no later batch yet, only the last frame shows it, so CatchUp
-// compares that frame.
+// there, just as LoadLog would have passed them on. When a snapshot replaces the heading, a copy
+// that has read the log up to there continues with the new heading, because the snapshot describes
+// the state that it has. The copy starts over, with a new sink, when the log does not continue what
+// was read. After etcd is restored from a backup, the log may contain different frames with the
+// same numbers. A later batch would show that by its checksum. If there is no later batch yet, only
+// the last frame shows it, so CatchUp compares that frame.
 //
 // Not thread-safe.
 class LogCopy {
@@ -34,6 +35,11 @@ class LogCopy {
   // Takes a frame that was written later. If it is not the next one, this fails, and the next
   // CatchUp starts over.
   Status TakeFrame(const etcd::KeyValue& frame);
+  // Takes the heading of a snapshot that was written later, after all frames before it. If it does
+  // not continue what was read, this fails, and the next CatchUp starts over.
+  Status TakeHeading(const std::string& value);
+  // Whether the heading says that this frame is no longer needed.
+  bool IsReplaced(std::uint64_t frame) const;
   // Makes the next CatchUp start over.
   void Forget() { log_.reset(); }
 
@@ -52,7 +58,17 @@ class LogCopy {
     LogReading reading;
   };
 
-  Result<bool> Continues(const PageReader& pages, const PinnedLog& log, const std::string& heading);
+  enum class Continuation : std::uint8_t {
+    kNone,        // the log does not continue what was read
+    kSameLog,     // it does
+    kNewHeading,  // it does, and then a snapshot has replaced the heading
+  };
+
+  Result<Continuation> Compare(const PageReader& pages, const PinnedLog& log,
+                               const std::string& heading);
+  bool IsReadUpTo(const StoredHeading& heading) const;
+  Result<bool> HasLastFrame(const PageReader& pages, const PinnedLog& log) const;
+  Status ReadAnew(const PageReader& pages, const PinnedLog& log, const std::string& heading);
 
   const PartitionKeys& keys_;
   const NewSink new_sink_;

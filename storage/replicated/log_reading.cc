@@ -39,6 +39,10 @@ std::uint64_t FrameGroups::FirstFrameOf(std::uint64_t generation, std::uint64_t 
   return groups_.empty() ? end : groups_.front().first_frame;
 }
 
+void FrameGroups::ForgetBefore(std::uint64_t frame) {
+  while (!groups_.empty() && groups_.front().first_frame < frame) groups_.pop_front();
+}
+
 FrameMark MarkOf(std::uint64_t number, const etcd::KeyValue& frame) {
   return {.number = number,
           .mod_revision = frame.mod_revision,
@@ -53,22 +57,44 @@ std::string HeadingValue(std::uint64_t first_frame, const StoredRecord& heading)
   return value.append(numbers, static_cast<std::size_t>(end - numbers)).append(heading.bytes);
 }
 
+Result<StoredHeading> ParseHeadingValue(std::string_view value, const PartitionKeys& keys) {
+  ByteReader bytes(value);
+  StoredHeading heading{.first_frame = bytes.Fixed<std::uint64_t>(), .record = {}, .decoded = {}};
+  heading.record.kind = RecordKind::kHeading;
+  heading.record.generation = bytes.Varint();
+  heading.record.number = bytes.Varint();
+  heading.record.bytes = bytes.Bytes(bytes.rest_bytes());
+  if (!bytes.ok() || heading.first_frame == 0) {
+    return Damaged("the key " + keys.heading + " is damaged");
+  }
+  auto decoded = DecodeHeading(heading.record.bytes, heading.record.generation);
+  if (!decoded.ok()) return decoded.status();
+  heading.decoded = decoded.value();
+  return heading;
+}
+
 Status LogReading::TakeHeading(const std::string& value) {
   assert(heading_.value.empty());
-  ByteReader bytes(value);
-  const auto first_frame = bytes.Fixed<std::uint64_t>();
-  StoredRecord heading;
-  heading.kind = RecordKind::kHeading;
-  heading.generation = bytes.Varint();
-  heading.number = bytes.Varint();
-  heading.bytes = bytes.Bytes(bytes.rest_bytes());
-  if (!bytes.ok() || first_frame == 0) return Damaged("the key " + keys_.heading + " is damaged");
-  auto decoded = DecodeHeading(heading.bytes, heading.generation);
-  if (!decoded.ok()) return decoded.status();
-  heading_.decoded = decoded.value();
-  heading_.value = value;
-  next_frame_ = first_frame;
-  return sink_.Take(heading);
+  const auto heading = ParseHeadingValue(value, keys_);
+  if (!heading.ok()) return heading.status();
+  heading_ = {.value = value, .decoded = heading->decoded, .first_frame = heading->first_frame};
+  next_frame_ = heading->first_frame;
+  return sink_.Take(heading->record);
+}
+
+Status LogReading::ReplaceHeading(const std::string& value, LogReader& reader) {
+  const auto heading = ParseHeadingValue(value, keys_);
+  if (!heading.ok()) return heading.status();
+  const bool continues = is_whole() && !groups_.is_open() &&
+                         heading->first_frame >= first_frame() &&
+                         heading->first_frame <= next_frame_;
+  if (!continues) return Damaged("the snapshot does not continue what was read");
+  Status status = reader.ReplaceHeading(heading->record);
+  if (!status.ok()) return status;
+  heading_ = {.value = value, .decoded = heading->decoded, .first_frame = heading->first_frame};
+  slices_ = heading->decoded.slices;
+  groups_of_log_.ForgetBefore(heading_.first_frame);
+  return {};
 }
 
 // Passes on the records of one group, and records their names.
@@ -153,21 +179,30 @@ Result<std::string> ReadHeading(const PageReader& pages, const PartitionKeys& ke
 
 Status ReadFrames(const PageReader& pages, const PartitionKeys& keys, const PinnedLog& log,
                   LogReading& reading) {
+  std::int64_t frames_per_page = pages.frames_per_page;
   while (reading.next_frame() < log.end) {
     // etcd visits every key of a range, whatever the limit. A range up to the end of the log would
     // make the reading quadratic.
-    const std::uint64_t page_end = reading.next_frame() + pages.frames_per_page;
+    const std::uint64_t page_end =
+        reading.next_frame() + static_cast<std::uint64_t>(frames_per_page);
     auto answer = pages.read({.key = keys.FrameKey(reading.next_frame()),
                               .range_end = keys.FrameKey(std::min(log.end, page_end)),
-                              .limit = pages.frames_per_page,
+                              .limit = frames_per_page,
                               .revision = log.revision});
     if (!answer.ok()) return answer.status();
     if (answer->found.empty()) return MissingFrame(reading.next_frame());
+    std::size_t page_bytes = 0;
     for (const etcd::KeyValue& found : answer->found) {
+      page_bytes += found.value.size();
       Status status = reading.TakeFrame(found);
       if (!status.ok()) return status;
       const bool goes_back = reading.next_frame() <= keys.FrameNumber(found.key);
       if (goes_back) break;
+    }
+    if (page_bytes <= kSmallPageBytes) {
+      frames_per_page = std::min(2 * frames_per_page, kFramesOfAPageMax);
+    } else if (page_bytes > 16 * kSmallPageBytes) {
+      frames_per_page = pages.frames_per_page;
     }
     Status status = pages.between();
     if (!status.ok()) return status;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "storage/etcd/requests.h"
+#include "storage/log/load_log.h"
 #include "storage/log/store.h"
 #include "storage/records/snapshot_heading.h"
 #include "storage/replicated/frame.h"
@@ -33,6 +34,7 @@ class FrameGroups {
   // groups. Forgets the groups before that frame.
   std::uint64_t FirstFrameOf(std::uint64_t generation, std::uint64_t first_batch,
                              std::uint64_t end);
+  void ForgetBefore(std::uint64_t frame);
 
  private:
   std::deque<FrameGroup> groups_;
@@ -41,6 +43,14 @@ class FrameGroups {
 // The value to store under the heading's key: the first frame that the snapshot needs, then the
 // heading.
 std::string HeadingValue(std::uint64_t first_frame, const StoredRecord& heading);
+
+struct StoredHeading {
+  std::uint64_t first_frame = 0;
+  StoredRecord record;  // its bytes are part of the value
+  SnapshotHeading decoded;
+};
+// Decodes such a value, which must outlive the result.
+Result<StoredHeading> ParseHeadingValue(std::string_view value, const PartitionKeys& keys);
 
 // Identifies a frame without its content.
 struct FrameMark {
@@ -74,6 +84,15 @@ class LogReading {
   Status TakeHeading(const std::string& value);
   // The value of the heading's key; empty before TakeHeading.
   const std::string& heading_value() const { return heading_.value; }
+  std::uint64_t generation() const { return heading_.decoded.generation; }
+  // Continues with the heading of a newer snapshot, whose slices have all been passed on. `reader`
+  // must be the sink. An error means that it does not continue what was read; then nothing has
+  // changed.
+  Status ReplaceHeading(const std::string& value, LogReader& reader);
+  // Whether the last slice, and every batch that was read, has been passed on.
+  bool is_whole() const { return HasAllSlices() && kept_.batches.empty() && !is_going_back(); }
+  // The first frame that the snapshot needs. Earlier ones are deleted.
+  std::uint64_t first_frame() const { return heading_.first_frame; }
   // Fails if this is not the frame `next_frame`.
   Status TakeFrame(const etcd::KeyValue& frame);
   std::uint64_t next_frame() const { return next_frame_; }
@@ -96,6 +115,7 @@ class LogReading {
   Status TakeRecord(const StoredRecord& record);
   Status TakeSlice(const StoredRecord& record);
   bool HasAllSlices() const { return slices_ == heading_.decoded.slices; }
+  bool is_going_back() const { return kept_.end != 0 || next_frame_ < again_until_; }
   void Keep(const StoredRecord& batch);
   void GoBack();
 
@@ -105,6 +125,7 @@ class LogReading {
   struct {
     std::string value;
     SnapshotHeading decoded;
+    std::uint64_t first_frame = 0;
   } heading_;
   std::uint64_t next_frame_ = 0;
   FrameMark last_frame_;
@@ -130,8 +151,15 @@ struct PageReader {
   std::function<Result<etcd::RangeAnswer>(const etcd::Get&)> read;
   // Called between two pages.
   std::function<Status()> between = [] { return Status(); };
+  // Of the first page. If its frames are small, the next one has twice as many.
   std::int64_t frames_per_page = 16;
 };
+
+// A page takes at least one round trip. The frames of this many pages, each with one small change,
+// take about as long to read as their bytes. Even with the largest frames, a page is below the
+// limit of 256 MiB for an answer of etcd.
+inline constexpr std::int64_t kFramesOfAPageMax = 128;
+inline constexpr std::size_t kSmallPageBytes = std::size_t{64} << 10;
 
 // The value of the heading's key; empty: the log does not exist yet.
 Result<std::string> ReadHeading(const PageReader& pages, const PartitionKeys& keys,

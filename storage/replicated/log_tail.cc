@@ -41,12 +41,18 @@ void LogTail::Run() {
   std::chrono::milliseconds pause = options_.pause_min;
   while (!is_stopping_) {
     auto loaded = Load();
+    NoteUnreadable(loaded.status());
     Status status = loaded.ok() ? Follow(loaded.value()) : loaded.status();
     if (loaded.ok()) pause = options_.pause_min;
     if (status.ok()) continue;
-    if (AwaitStop(status.code() == StatusCode::kDamaged ? kPauseAfterDamage : pause)) return;
+    if (AwaitStop(status.is_unreadable() ? kPauseAfterDamage : pause)) return;
     pause = std::min(2 * pause, options_.pause_max);
   }
+}
+
+void LogTail::NoteUnreadable(const Status& status) {
+  const std::lock_guard lock(mutex_);
+  state_.unreadable = status.is_unreadable() ? status.message() : "";
 }
 
 bool LogTail::AwaitStop(std::chrono::milliseconds time) {
@@ -84,7 +90,8 @@ Status LogTail::Follow(std::int64_t revision) {
   {
     const std::lock_guard lock(mutex_);
     state_.has_following_ended = false;
-    state_.was_lost = false;
+    state_.has_begun = false;
+    state_.losses = 0;
   }
   auto watch = etcd::EtcdWatch::Begin(
       options_.etcd,
@@ -119,11 +126,13 @@ bool LogTail::Take(const etcd::WatchEvent& event) {
   const std::string& key = event.kv.key;
   const bool is_put = event.kind == etcd::WatchEvent::Kind::kPut;
   if (key == keys_.beat) return is_put && TakeBeat(event.kv);
-  if (key == keys_.heading) return false;
-  if (keys_.FrameNumber(key) == 0) return true;
+  if (key == keys_.heading) return is_put && copy_->TakeHeading(event.kv.value).ok();
+  const std::uint64_t frame = keys_.FrameNumber(key);
+  if (frame == 0) return true;
   if (is_put) return copy_->TakeFrame(event.kv).ok();
-  // A snapshot replaces the heading before it deletes frames, in the same transaction. So no
-  // snapshot deleted this frame, and the copy must start over.
+  // A snapshot replaces the heading before it deletes frames, in the same transaction.
+  if (copy_->IsReplaced(frame)) return true;
+  // No snapshot deleted this frame, and the copy must start over.
   copy_->Forget();
   return false;
 }
@@ -148,11 +157,14 @@ void LogTail::CountLag() {
 }
 
 // A stream that does not continue without a break may come from an etcd that was restored from a
-// backup: its log may be another one, so it is read again.
+// backup: its log may be another one, so it is read again. Members that could not be reached before
+// the first stream are no break, or else a standby would never follow while the first member of its
+// list is down.
 void LogTail::BeginFollowing(bool continues) {
   {
     const std::lock_guard lock(mutex_);
-    state_.is_following = continues && !state_.was_lost;
+    const bool is_first = !std::exchange(state_.has_begun, true);
+    state_.is_following = continues && is_first && state_.losses < options_.etcd.endpoints.size();
     if (state_.is_following) return;
   }
   EndFollowing();
@@ -161,7 +173,7 @@ void LogTail::BeginFollowing(bool continues) {
 void LogTail::LoseFollowing() {
   const std::lock_guard lock(mutex_);
   state_.is_following = false;
-  state_.was_lost = true;
+  ++state_.losses;
 }
 
 void LogTail::EndFollowing() {
@@ -175,7 +187,7 @@ void LogTail::EndFollowing() {
 StandbyLag LogTail::lag() const {
   const TimeMs now = options_.now_ms();
   const std::lock_guard lock(mutex_);
-  StandbyLag lag{.is_following = state_.is_following};
+  StandbyLag lag{.is_following = state_.is_following, .unreadable = state_.unreadable};
   if (state_.newest_end > state_.next_frame) lag.frames = state_.newest_end - state_.next_frame;
   const bool is_in_sync = state_.is_following && lag.frames == 0;
   if (!is_in_sync) lag.ms = std::max<DurationMs>(now - state_.in_sync_at, 0);

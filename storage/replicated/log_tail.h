@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -25,6 +26,7 @@ struct StandbyLag {
   bool is_following = false;  // false: it loads the log, or has lost the watch
   std::uint64_t frames = 0;   // the number of frames known to be written but not applied yet
   DurationMs ms = 0;          // the time since it was last in sync; 0: it is in sync
+  std::string unreadable;     // why this version cannot read the log; empty if it can
 
   friend bool operator==(const StandbyLag&, const StandbyLag&) = default;
 };
@@ -41,9 +43,8 @@ struct LogTailOptions {
 
 // Reads the heading and the frames at one revision, then applies the changes after that revision as
 // a watch reports them. It reads again at a newer revision if the watch was interrupted or cannot
-// continue, if a frame is not the next one, or if a snapshot has replaced the heading. It then
-// reads only what is missing if what it has is still the beginning of the log, and otherwise
-// everything.
+// continue, or if a frame or a heading does not continue what it has. It then reads only what is
+// missing if what it has is still part of the log, and otherwise everything.
 //
 // A loading thread and the thread of the watch use the copy in turn. Nothing is queued between them
 // and etcd: the watch waits until its changes have been applied.
@@ -91,6 +92,7 @@ class LogTail {
   void BeginFollowing(bool continues);
   void LoseFollowing();
   void EndFollowing();
+  void NoteUnreadable(const Status& status);
   bool AwaitStop(std::chrono::milliseconds time);
 
   const std::unique_ptr<etcd::EtcdClient> client_;
@@ -106,12 +108,15 @@ class LogTail {
   struct {
     bool has_following_ended = false;
     bool is_following = false;
-    bool was_lost = false;         // whether the watch was interrupted since Follow was called
+    // Since Follow was called: whether a stream has begun, and how often none could, or one ended.
+    bool has_begun = false;
+    std::size_t losses = 0;
     std::uint64_t newest_end = 1;  // the end of the log according to the newest beat
     std::uint64_t next_frame = 0;
     std::uint64_t loads = 0;
     TimeMs in_sync_at = 0;
-  } state_;  // guarded by the mutex
+    std::string unreadable;  // as in StandbyLag
+  } state_;                  // guarded by the mutex
 };
 
 }  // namespace fairlock::storage::replicated

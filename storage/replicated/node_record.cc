@@ -48,7 +48,10 @@ std::string EncodeNode(const NodeRecord& record) {
                           {"in_sync", record.is_in_sync},
                           {"frames_behind", record.frames_behind},
                           {"started_unix_ms", record.started_unix_ms},
-                          {"leads_since_unix_ms", record.leads_since_unix_ms}});
+                          {"leads_since_unix_ms", record.leads_since_unix_ms},
+                          {"options", record.options},
+                          {"unreached", record.unreached},
+                          {"refused_etcd", record.refused_etcd}});
 }
 
 Result<NodeRecord> DecodeNode(std::string_view name, std::string_view json) {
@@ -72,7 +75,10 @@ Result<NodeRecord> DecodeNode(std::string_view name, std::string_view json) {
                     .is_in_sync = IsTrueIn(object, "in_sync"),
                     .frames_behind = NumberIn<std::uint64_t>(object, "frames_behind"),
                     .started_unix_ms = NumberIn<std::int64_t>(object, "started_unix_ms"),
-                    .leads_since_unix_ms = NumberIn<std::int64_t>(object, "leads_since_unix_ms")};
+                    .leads_since_unix_ms = NumberIn<std::int64_t>(object, "leads_since_unix_ms"),
+                    .options = TextIn(object, "options"),
+                    .unreached = TextIn(object, "unreached"),
+                    .refused_etcd = TextIn(object, "refused_etcd")};
 }
 
 }  // namespace fairlock::storage::replicated

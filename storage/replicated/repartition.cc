@@ -115,7 +115,7 @@ Status Repartition::AddRow(const RowTable::Name& name, const std::string& value)
       return {};
     }
   }
-  return Damaged("a row has an unknown kind");
+  return Newer("a row has an unknown kind");
 }
 
 void Repartition::AddValue(rows::Value& row, const Change& change) {
@@ -171,7 +171,7 @@ std::vector<std::string> Repartition::partial_limits() const {
 void Repartition::AddMeta(const MetaRow& row) {
   if (row.name == MetaName::kTokenCeiling) {
     token_ceiling_ = std::max(token_ceiling_, row.number);
-  } else {
+  } else if (row.name == MetaName::kLastRun) {
     run_flags_all_ &= row.number;
     run_flags_any_ |= row.number;
   }

@@ -4,15 +4,20 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 #include "storage/etcd/etcd_client.h"
 #include "storage/replicated/frame_writer.h"
 
 namespace fairlock::storage::replicated {
 
-// When an operator asks a node to accept the restore, the node writes to a key the highest epoch
-// that it saw before the restore. Nodes that have seen no higher epoch then accept the restore too.
-// The next leader uses an epoch above that one, so the key does not apply to a later restore.
+// A node that notices the restore writes to the key `restored` the highest epoch that it saw
+// before. So nodes that are started later know of it too.
+//
+// When an operator asks a node to accept the restore, the node writes to the key `accepted` the
+// highest epoch that it saw before the restore. Nodes that have seen no higher epoch, and heard of
+// none, then accept the restore too. The next leader uses an epoch above that one, so neither key
+// applies to a later restore.
 //
 // Any thread may call Ask; only the thread that awaits the leadership may call the other functions.
 class RestoreConsent {
@@ -25,17 +30,30 @@ class RestoreConsent {
   // Call this when an operator accepts the restore on this node.
   void Ask() { is_asked_ = true; }
 
-  // Writes the key if Ask has been called since the last time, then reads it.
+  // Reads both keys; if Ask has been called since the last time, it writes `accepted` in between.
   etcd::Answer Exchange(std::uint64_t highest_epoch);
+  // Writes `restored`, unless it already has this epoch or a higher one. Call this after Exchange.
+  etcd::Answer Mark(std::uint64_t highest_epoch);
   // The epoch that was read last: an operator has accepted that everything up to this epoch may be
   // lost. 0: nothing was accepted.
   std::uint64_t accepted_epoch() const { return accepted_epoch_; }
+  // The epoch up to which everything may be lost according to the nodes. 0: none has noticed a
+  // restore.
+  std::uint64_t restored_epoch() const { return restored_epoch_; }
+  // A take-over must be refused if another node has noticed a restore since Exchange.
+  etcd::Compare IsUnchanged() const {
+    return {.key = keys_.restored, .revision = restored_revision_};
+  }
 
  private:
+  etcd::Answer Read(const std::string& key, std::uint64_t& epoch, std::int64_t& revision);
+
   etcd::EtcdClient& client_;
   const PartitionKeys& keys_;
   const std::chrono::milliseconds timeout_;
   std::uint64_t accepted_epoch_ = 0;
+  std::uint64_t restored_epoch_ = 0;
+  std::int64_t restored_revision_ = 0;
   std::atomic<bool> is_asked_ = false;
 };
 

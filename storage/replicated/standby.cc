@@ -1,5 +1,6 @@
 #include "storage/replicated/standby.h"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -22,7 +23,8 @@ Standby::Standby(etcd::EtcdClient& client, FrameWriter& writer, StandbyOptions o
       options_(std::move(options)),
       leadership_(options_.leadership, options_.now_ms()),
       consent_(client, writer.keys(), options_.call_timeout) {
-  leader_.news_at = options_.now_ms() - options_.trust_ms;
+  leader_.heard_at = options_.now_ms();
+  leader_.news_at = leader_.heard_at - options_.trust_ms;
 }
 
 Status Standby::AwaitLeadership() {
@@ -66,6 +68,7 @@ Status Standby::Look() {
 
 void Standby::See(const SeenBeat& seen) {
   leadership_.set_rank(rank_);
+  if (is_etcd_doubted_.exchange(false)) leadership_.NoteRestore(seen.beat.epoch);
   JudgeSilence(seen);
   awaits_acceptance_ = leadership_.has_gone_back();
   const std::lock_guard lock(mutex_);
@@ -116,7 +119,10 @@ Status Standby::LookWhetherAccepted() {
   const std::uint64_t highest = leadership_.highest().epoch;
   const etcd::Answer answer = consent_.Exchange(highest);
   if (answer.outcome != etcd::Outcome::kDone) return Judge(answer);
-  if (consent_.accepted_epoch() < highest) return {};
+  if (consent_.accepted_epoch() < std::max(highest, consent_.restored_epoch())) {
+    const etcd::Answer marked = consent_.Mark(highest);
+    return marked.outcome == etcd::Outcome::kDone ? Status() : Judge(marked);
+  }
   leadership_.AcceptRestore(options_.now_ms());
   awaits_acceptance_ = false;
   return {};
@@ -138,8 +144,18 @@ void Standby::JudgeSilence(const SeenBeat& seen) {
   if (!is_silent && is_refused) LeaderRefused({});
   Report({.beat = LeaderIn(seen.beat),
           .is_silent = is_silent,
-          .awaits_acceptance = leadership_.has_gone_back()});
+          .awaits_acceptance = leadership_.has_gone_back(),
+          .is_lost = HeardMsAgo() >= kLostMs});
 }
+
+// Call this when etcd has not answered.
+void Standby::NoteLoss() {
+  LeaderView view = leader_.reported;
+  view.is_lost = HeardMsAgo() >= kLostMs;
+  Report(view);
+}
+
+DurationMs Standby::HeardMsAgo() const { return options_.now_ms() - leader_.heard_at; }
 
 void Standby::LeaderRefused(const RunId& run) {
   const std::lock_guard lock(mutex_);
@@ -169,8 +185,14 @@ Status Standby::TakeOver() {
   const SeenBeat& seen = leadership_.seen();
   const etcd::Answer consent = consent_.Exchange(leadership_.highest().epoch);
   if (consent.outcome != etcd::Outcome::kDone) return Judge(consent);
+  if (consent_.accepted_epoch() < consent_.restored_epoch()) {
+    leadership_.NoteRestore(consent_.restored_epoch());
+    awaits_acceptance_ = true;
+    return {};
+  }
   is_restored_ = seen.exists() && consent_.accepted_epoch() >= seen.beat.epoch;
-  writer_.TakeOver(seen, is_restored_ ? consent_.accepted_epoch() : 0);
+  writer_.TakeOver(seen, is_restored_ ? consent_.accepted_epoch() : 0, Beat::State::kLeading,
+                   consent_.IsUnchanged());
   while (!is_stopped_) {
     const etcd::TxnAnswer answer = client_.Transact(writer_.txn(), options_.call_timeout);
     switch (writer_.Take(answer)) {
@@ -184,6 +206,7 @@ Status Standby::TakeOver() {
       case FrameWriter::Progress::kFailed:
         return Failed("etcd: " + answer.message);
       case FrameWriter::Progress::kRepeat:
+        NoteLoss();
         std::this_thread::sleep_for(options_.look_every / 2);
     }
   }
@@ -197,6 +220,7 @@ Status Standby::Judge(const etcd::Answer& answer) {
     last_error_ = answer.message;
   }
   if (answer.outcome == etcd::Outcome::kFailed) return Failed("etcd: " + answer.message);
+  NoteLoss();
   std::this_thread::sleep_for(options_.look_every);
   return {};
 }

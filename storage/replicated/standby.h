@@ -22,6 +22,9 @@ struct LeaderView {
   bool is_silent = false;     // no new beat for StandbyOptions::silent_ms, although etcd answers
   bool is_this_node = false;  // this standby has taken over
   bool awaits_acceptance = false;  // the value of Standby::AwaitsAcceptance
+  // No new beat for Standby::kLostMs, whether or not etcd answers: nobody leads, as far as this
+  // standby knows.
+  bool is_lost = false;
 
   friend bool operator==(const LeaderView&, const LeaderView&) = default;
 };
@@ -40,8 +43,8 @@ struct StandbyOptions {
   // A clock that also counts while the machine is suspended; called by the thread of
   // AwaitLeadership.
   std::function<TimeMs()> now_ms;
-  // Called by that thread when another run leads or hands over, and when the leader becomes silent
-  // or is heard again. Null: not called.
+  // Called by that thread when another run leads or hands over, and when the leader becomes silent,
+  // is lost, or is heard again. Null: not called.
   std::function<void(const LeaderView&)> on_leader;
 };
 
@@ -49,6 +52,8 @@ struct StandbyOptions {
 // when the rules of Leadership say so.
 class Standby {
  public:
+  static constexpr DurationMs kLostMs = 4'000;  // longer than a take-over usually takes
+
   // The references must outlive the standby. REQUIRES: `writer` has not taken over.
   Standby(etcd::EtcdClient& client, FrameWriter& writer, StandbyOptions options);
 
@@ -67,10 +72,15 @@ class Standby {
   void Hear(const SeenBeat& seen);
   // The beat that was seen last; epoch 0: none yet.
   Beat Seen() const;
+  // How long ago a new beat arrived, or this standby began to wait for one.
+  DurationMs HeardMsAgo() const;
   // Whether the beat has gone back, because etcd was restored from a backup. This node can take
   // over only after an operator has accepted that, on this node or on another one.
   bool AwaitsAcceptance() const { return awaits_acceptance_; }
   void AcceptRestore() { consent_.Ask(); }
+  // Call this if this etcd is not the one that the fleet has used: it may have been restored, and
+  // an operator must accept that.
+  void DoubtEtcd() { is_etcd_doubted_ = true; }
   // Meaningful after the take-over: whether etcd had been restored from a backup.
   bool is_restored() const { return is_restored_; }
   // Call this when that leader's port has refused a connection: the process of that run is gone.
@@ -88,6 +98,7 @@ class Standby {
   Status TakeOver();
   Status Judge(const etcd::Answer& answer);
   void JudgeSilence(const SeenBeat& seen);
+  void NoteLoss();
   void Report(const LeaderView& view);
 
   etcd::EtcdClient& client_;
@@ -99,8 +110,9 @@ class Standby {
   std::atomic<std::uint32_t> rank_ = 0;
   std::atomic<bool> awaits_acceptance_ = false;
   std::atomic<bool> is_restored_ = false;
+  std::atomic<bool> is_etcd_doubted_ = false;
   struct {
-    TimeMs heard_at = 0;  // when the last new beat arrived
+    std::atomic<TimeMs> heard_at = 0;  // when the last new beat arrived
     LeaderView reported;
     TimeMs news_at = 0;  // when the last beat arrived through Hear
   } leader_;             // the leader according to the watch and the reads

@@ -164,7 +164,7 @@ Status RocksDbStore::Load(RecordSink& sink) {
       StoredRecord record;
       if (at->key()[0] != static_cast<char>(kind)) break;
       if (!ReadKey(at->key().ToStringView(), record)) {
-        return Damaged("the database contains an unknown key: " + at->key().ToString(true));
+        return Newer("the database contains an unknown key, " + at->key().ToString(true));
       }
       record.bytes = at->value().ToStringView();
       Status status = sink.Take(record);

@@ -16,6 +16,7 @@
 #include "server/command/table/command_syntax.h"
 #include "server/command/table/command_table.h"
 #include "server/engine/api/types.h"
+#include "server/record/history_record.h"
 #include "tests/fuzz/play.h"
 
 namespace {
@@ -55,7 +56,8 @@ bool ReadsWell(char how, ArgumentReader& reader) {
     case 'f':
       return IsIn(reader.DurationOrForever("WAIT"), 0, engine::kForever);
     case 'w':
-      return IsIn(reader.Moment("SINCE", kNow, kUnixNowMs), 0, engine::kNever);
+      return IsIn(reader.Moment("SINCE", kNow, kUnixNowMs), fairlock::record::kLongAgo,
+                  engine::kNever);
     case 'b':
       return fits(reader.Meta(), engine::kMetaBytesMax);
     case 'l':

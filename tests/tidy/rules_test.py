@@ -136,6 +136,10 @@ PLANTED = {
         ("server/a.cc", "// TO" "DO: the rest\n", 1),
         ("deploy/a.sh", "# FIX" "ME\n", 1),
     ],
+    "late-handler": [
+        ("server/services/a.cc", "\n  timer_.async_wait([this](const auto& error) {\n", 2),
+        ("server/server.cc", "  signals_.async_wait([&](const auto& error, int signal) {\n", 1),
+    ],
     "ndebug": [
         ("CMakeLists.txt", f'set(CMAKE_CXX_FLAGS_RELEASE "-O2 -D{_N}")\n', 1),
         ("bench/CMakeLists.txt", f"target_compile_definitions(a PRIVATE {_N})\n", 1),
@@ -244,6 +248,10 @@ CLEAN = {
         ("tests/a.md", "Who would be right.\n"),
     ],
     "unfinished-mark": [("server/a.cc", 'mkstemp("aXX' 'XXXX");  // to do\n')],
+    "late-handler": [
+        ("server/services/a.cc", "  timer_.async_wait([this, alive = std::weak_ptr(a_)](E e) {\n"),
+        ("server/net/loop/a.cc", "  timer_.async_wait([this](const auto& error) {\n"),
+    ],
     "ndebug": [("CMakeLists.txt", f"add_compile_options(-U{_N})\n")],
     "header-form": [("bench/a.h", "// A role.\n\n#pragma once\n"),
                     ("bench/a.h", "#pragma once\n\n// A role.\n"), ("bench/a.cc", "")],

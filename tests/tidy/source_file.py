@@ -8,7 +8,8 @@ import re
 CPP_SUFFIXES = {".cc", ".h"}
 CODE_SUFFIXES = CPP_SUFFIXES | {".py", ".sh", ".cmake", ".js", ".mjs", ".ts", ".mts", ".css"}
 TEXT_SUFFIXES = CODE_SUFFIXES | {".md", ".txt", ".yaml", ".yml", ".json", ".service", ".scenario"}
-SKIPPED_FOLDERS = {".git", ".cache", "build", "data", "node_modules", "__pycache__"}
+SKIPPED_FOLDERS = {".git", ".cache", "build", "data", "node_modules", "target",
+                   "__pycache__"}
 
 # Comments, then literals, in the order in which they must be tried.
 _CPP_TOKEN = re.compile(

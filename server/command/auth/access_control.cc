@@ -73,9 +73,11 @@ void VisitOwners(const CommandSpec& spec, OwnerPlace place,
     case OwnerPlace::kBehindKeys:
       at(IndexBehindKeys(spec, request));
       return;
-    case OwnerPlace::kBehindEachKey:
-      for (std::size_t i = 2; i < request.size() && at(i); i += 2) continue;
+    case OwnerPlace::kBehindEachKey: {
+      const KeyRange keys = KeyRangeOf(spec, request);
+      for (std::size_t i = keys.first; i < keys.end && at(i + 1); i = keys.After(i)) continue;
       return;
+    }
   }
 }
 

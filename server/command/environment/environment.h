@@ -136,6 +136,8 @@ enum class ClosedNewcomer : std::uint8_t { kTooSlow, kOneTooMany, kInTheWay };
 class CommandLog {
  public:
   virtual void LogWarning(std::string_view text) = 0;
+  // A line of the audit, which is written whatever the level of the log.
+  virtual void LogAudit(std::string_view text) = 0;
   // Called when a client's script has called redis.log.
   virtual void LogFromScript(script::LogLevel level, std::string_view text) = 0;
   virtual void LogFailedLogIn(std::string_view address, std::string_view user) = 0;

@@ -10,7 +10,14 @@
 
 namespace fairlock::command {
 
-enum class FleetRole : std::uint8_t { kStandby, kLeader };
+enum class FleetRole : std::uint8_t {
+  kStandby,
+  kLeader,
+  // Its record says that it leads, but another node does, or it has not been heard of for some
+  // seconds: it is dead or cut off, has not learned yet that it was deposed, or etcd has failed.
+  kLost,
+  kUnsure  // this node itself, which leads, but etcd does not confirm it
+};
 
 // How clients find the leader.
 enum class FleetDialect : std::uint8_t {
@@ -31,7 +38,13 @@ struct FleetNode {
   std::uint64_t epoch = 0;  // of a leader
   bool is_in_sync = false;  // a standby that follows the log of the leader
   std::uint64_t frames_behind = 0;
+  bool is_unreached = false;  // most other nodes cannot connect to it
   std::int64_t started_unix_ms = 0;
+  // The options that must be the same on all nodes, as words NAME=VALUE; empty: not known.
+  std::string options = {};
+  // The members of etcd that it refuses, because they belong to another etcd cluster, separated by
+  // spaces.
+  std::string refused_etcd = {};
 };
 
 // The port that clients of a node connect to.
@@ -41,7 +54,7 @@ inline std::uint16_t AnnouncedPort(const FleetNode& node) {
 
 struct EtcdMember {
   std::string endpoint;
-  std::string error;  // why the member did not answer; empty: it answered
+  std::string error;  // why the member serves nothing; empty: it serves
   std::string version;
   bool is_leader = false;
   std::uint64_t size_bytes = 0;         // size of its database file
@@ -61,6 +74,10 @@ struct FleetReport {
   std::string leader_host;
   std::uint16_t leader_port = 0;
   std::int64_t leads_since_unix_ms = 0;  // when this node first saw that leader; 0: no leader
+  std::string last_leader;               // if none leads: the node that led last; empty: not known
+  // How long ago this node heard of the leader, or of the last one, or etcd confirmed that it leads
+  // itself; -1: it leads, or has heard of none.
+  std::int64_t leader_heard_ms = -1;
   // If set, etcd was restored from a backup, and no node takes over until an operator accepts that.
   bool awaits_acceptance = false;
   // If set, this node is a standby that passes its clients' connections on to the leader.
@@ -80,7 +97,9 @@ struct FleetReport {
   std::uint64_t commits = 0;
   std::uint64_t commits_us = 0;
   std::uint64_t committed_bytes = 0;
-  bool is_unsure = false;  // this node leads, but has had no confirmation from etcd for 2 s
+  // This node leads, but has had no confirmation from etcd for 2 s. Then another node may lead: it
+  // reports no leader, and itself as the last one.
+  bool is_unsure = false;
 };
 
 // Whether both serve the same partition.
@@ -105,15 +124,26 @@ inline std::uint64_t OffsetOf(const FleetReport& report, const FleetNode& node) 
   return report.commits - std::min(node.frames_behind, report.commits);
 }
 
+struct FailOverRequest {
+  std::string_view to = {};  // the name of a node; empty: any
+  bool is_forced = false;    // also to a standby that has not read the leader's log yet
+};
+
+struct FailOverStart {
+  std::string error = {};  // why the fail-over has not begun; empty: it has
+  // The same request may succeed in a moment, when a standby has read the leader's log.
+  bool may_succeed_soon = false;
+};
+
 // Implemented by the server, faked in tests. Loop-confined.
 class Fleet {
  public:
   virtual FleetReport Report() const = 0;
   // The leader of the partition, as far as this node knows.
   virtual std::optional<PartitionLeader> LeaderOf(std::uint32_t partition) const = 0;
-  // Hands leadership over to a standby: to the node of that name, or to any standby if the name is
-  // empty. Returns an empty string if the fail-over has begun, otherwise why it has not.
-  virtual std::string StartFailOver(std::string_view to) = 0;
+  // Hands leadership over to a standby: to the node of that name, or to the standby that can take
+  // over fastest if the name is empty.
+  virtual FailOverStart StartFailOver(const FailOverRequest& request) = 0;
   // Called when an operator accepts the state to which etcd was restored. Returns an empty string
   // on success, otherwise the error.
   virtual std::string AcceptRestore() = 0;

@@ -15,6 +15,18 @@ engine::KeyName KeyOf(const Client& client, const RequestAhead& request) {
   return request.key.db == database ? request.key : engine::KeyName{.db = database};
 }
 
+// Errors of requests that another node serves, or will serve once one leads. That node logs them.
+bool IsOfAnotherNode(protocol::ErrorCode error) {
+  return error == protocol::ErrorCode::kMoved || error == protocol::ErrorCode::kClusterDown;
+}
+
+// The error that the writer has written: its last line, because an error is always one line.
+std::string_view LastLine(const protocol::ReplyWriter& reply) {
+  const std::string_view written = reply.written();
+  const std::size_t end = written.rfind('\n', written.size() - 2);
+  return end == std::string_view::npos ? written : written.substr(end + 1);
+}
+
 // What is compared to learn whether a command has changed something.
 class ChangeMark {
  public:
@@ -65,9 +77,9 @@ void Executor::Execute(Client& client, const RequestAhead& request, engine::Time
     parts_.delivery.set_executing(true);
     Run(found.row, invocation, Origin::kClient);
     parts_.delivery.set_executing(false);
-    CountIfFailed(found.row, invocation);
-  } else if (const auto error = reply.error()) {
-    statistics.CountRejected(found.row, *error);
+    CountIfFailed(found.row, invocation, Origin::kClient);
+  } else if (reply.error()) {
+    NoteRejected(found.row, client, request.arguments, reply, Origin::kClient, now);
   }
   if (parts_.delivery.has_effects()) parts_.delivery.Deliver(now);
 }
@@ -93,14 +105,43 @@ void Executor::Run(std::size_t row, Invocation& invocation, Origin origin) {
   // As in Redis, MONITOR shows a script before the commands that it calls.
   const bool is_shown_first = !parts_.monitors.empty() && spec.name.starts_with("EVAL");
   if (is_shown_first) ShowToMonitors(invocation, spec, origin);
-  spec.handler(invocation);
+  if ((spec.flags & kAudited) == 0) {
+    spec.handler(invocation);
+  } else {
+    RunAudited(spec, invocation, origin);
+  }
   assert(!parts_.delivery.is_in_step() || !client.wait.is_waiting());
   if (!is_shown_first && !parts_.monitors.empty()) ShowToMonitors(invocation, spec, origin);
 }
 
-void Executor::CountIfFailed(std::size_t row, const Invocation& invocation) {
+void Executor::RunAudited(const CommandSpec& spec, Invocation& invocation, Origin origin) {
+  const std::size_t reply_begins_at = invocation.reply.written().size();
+  const std::string begun = parts_.audit.Begin(
+      {invocation.client.profile, spec, invocation.arguments, origin, invocation.now});
+  spec.handler(invocation);
+  if (invocation.is_own_affair) return;
+  parts_.audit.End(begun, invocation.reply.written().substr(reply_begins_at));
+}
+
+void Executor::NoteRejected(std::size_t row, const Client& client,
+                            const protocol::Arguments& arguments,
+                            const protocol::ReplyWriter& reply, Origin origin, engine::TimeMs now) {
+  parts_.statistics.commands.CountRejected(row, *reply.error());
+  if (row == CommandTable::kNone || IsOfAnotherNode(*reply.error())) return;
+  const CommandSpec& spec = *parts_.table.rows()[row];
+  if ((spec.flags & kAudited) == 0 && reply.error() != protocol::ErrorCode::kNoPerm) return;
+  parts_.audit.NoteRefused({client.profile, spec, arguments, origin, now}, LastLine(reply));
+}
+
+void Executor::CountIfFailed(std::size_t row, const Invocation& invocation, Origin origin) {
   if (const auto error = invocation.reply.error()) {
     parts_.statistics.commands.CountFailed(row, *error);
+    const CommandSpec& spec = *parts_.table.rows()[row];
+    if (error == protocol::ErrorCode::kNoPerm && (spec.flags & kAudited) == 0) {
+      parts_.audit.NoteRefused(
+          {invocation.client.profile, spec, invocation.arguments, origin, invocation.now},
+          LastLine(invocation.reply));
+    }
   } else if (invocation.has_script_failed) {
     parts_.statistics.commands.CountFailed(row);
   }
@@ -114,7 +155,7 @@ void Executor::RunInStep(std::size_t row, Invocation& invocation, Origin origin)
     parts_.availability.NoteChange();
   }
   parts_.statistics.commands.AddTicks(row, parts_.clock.Ticks() - begun);
-  CountIfFailed(row, invocation);
+  CountIfFailed(row, invocation, origin);
 }
 
 void Executor::ShowToMonitors(const Invocation& invocation, const CommandSpec& spec,
@@ -142,7 +183,7 @@ void Executor::ExecuteForScript(Client& client, const RequestAhead& request, boo
     Invocation invocation{server_, client, request.arguments, writer, now, KeyOf(client, request)};
     RunInStep(found.row, invocation, Origin::kScript);
   } else {
-    parts_.statistics.commands.CountRejected(found.row, *writer.error());
+    NoteRejected(found.row, client, request.arguments, writer, Origin::kScript, now);
   }
 }
 

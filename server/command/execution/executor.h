@@ -8,6 +8,7 @@
 #include "server/command/delivery/effect_delivery.h"
 #include "server/command/environment/clock.h"
 #include "server/command/execution/admission.h"
+#include "server/command/execution/audit.h"
 #include "server/command/pubsub/monitors.h"
 #include "server/command/statistics/statistics.h"
 #include "server/command/table/command_table.h"
@@ -34,6 +35,7 @@ class Executor {
     const Values& values;
     const Locks& locks;
     const Clock& clock;
+    Audit& audit;
   };
 
   // `server` is passed to the handlers.
@@ -48,12 +50,17 @@ class Executor {
                         engine::TimeMs now, std::string& reply);
   // Executes one request of a step; `row` is the row of its command.
   void RunInStep(std::size_t row, Invocation& invocation, Origin origin);
+  // Counts a request that is not executed, and logs it, unless another node serves it. `reply` ends
+  // with the error; `row` may be CommandTable::kNone.
+  void NoteRejected(std::size_t row, const Client& client, const protocol::Arguments& arguments,
+                    const protocol::ReplyWriter& reply, Origin origin, engine::TimeMs now);
 
  private:
   bool Collect(Client& client, std::size_t row, const protocol::Arguments& arguments,
                protocol::ReplyWriter& reply) const;
   void Run(std::size_t row, Invocation& invocation, Origin origin);
-  void CountIfFailed(std::size_t row, const Invocation& invocation);
+  void RunAudited(const CommandSpec& spec, Invocation& invocation, Origin origin);
+  void CountIfFailed(std::size_t row, const Invocation& invocation, Origin origin);
   void ShowToMonitors(const Invocation& invocation, const CommandSpec& spec, Origin origin);
 
   ServerParts& server_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "server/command/client/client.h"
 #include "server/command/environment/clock.h"
@@ -12,7 +13,12 @@ namespace fairlock::command {
 
 // A script may run for script_time, during which no other client is served. So a turn runs scripts
 // for kTurnNs, or one that takes longer, and only after all other requests of the turn are executed
-// and answered. Time includes compiling, and all that EXEC does if it runs a script.
+// and answered. Time includes compiling, and all that EXEC does if it runs a script. Turns also
+// collect the garbage that scripts have left, for kTurnNs each; until it is collected, the next
+// script waits.
+//
+// A turn is bounded by the clock, because others wait for it. A client is charged with processor
+// time, so that it does not pay for what else the machine does.
 //
 // Until BeginTurn is called, scripts run without a bound. Loop-confined.
 class ScriptTurns {
@@ -26,10 +32,16 @@ class ScriptTurns {
   void Open() {
     is_open_ = true;
     run_ns_max_ = run_ns_ + kTurnNs;
+    processor_ns_ = clock_.ProcessorNs();
   }
   bool MustWait() const { return !is_open_ || run_ns_ >= run_ns_max_; }
   // The time of all scripts since the start.
   std::uint64_t run_ns() const { return run_ns_; }
+  // The processor time since it was last called, or since Open. It takes a system call.
+  std::uint64_t TakeProcessorNs() {
+    const std::uint64_t now_ns = clock_.ProcessorNs();
+    return now_ns - std::exchange(processor_ns_, now_ns);
+  }
 
   // Whether the request may run a script; `row` is that of its first word.
   bool RunsScripts(const Client& client, std::size_t row) const {
@@ -49,6 +61,7 @@ class ScriptTurns {
   const CommandTable& table_;
   bool is_open_ = true;
   std::uint64_t run_ns_ = 0;
+  std::uint64_t processor_ns_ = 0;
   std::uint64_t run_ns_max_ = ~std::uint64_t{0};
 };
 

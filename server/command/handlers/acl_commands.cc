@@ -187,7 +187,7 @@ constexpr auto kAclCommands = std::to_array<CommandSpec>({
     {"ACL|LOAD",
      Load,
      2,
-     kOverUsers | kNoMulti,
+     kOverUsers | kNoMulti | kAudited,
      {},
      "connection",
      "",

@@ -265,7 +265,7 @@ constexpr std::uint32_t kPlain = kConnection | kNoScript;
 constexpr std::uint32_t kOverOthers = kPlain | kAdmin | kDangerous;
 // These commands end other clients' SESSION holds and waits, so @connection alone does not permit
 // them.
-constexpr std::uint32_t kEndsOthers = kNoScript | kAdmin | kDangerous | kUnowned;
+constexpr std::uint32_t kEndsOthers = kNoScript | kAdmin | kDangerous | kUnowned | kAudited;
 
 constexpr auto kClientCommands = std::to_array<CommandSpec>({
     {"CLIENT",

@@ -21,7 +21,17 @@ constexpr std::string_view kNoFleet =
     "this server is not a node of a fleet; the option cluster_etcd makes it one";
 
 std::string_view RoleName(FleetRole role) {
-  return role == FleetRole::kLeader ? "leader" : "standby";
+  switch (role) {
+    case FleetRole::kLeader:
+      return "leader";
+    case FleetRole::kStandby:
+      return "standby";
+    case FleetRole::kLost:
+      return "lost";
+    case FleetRole::kUnsure:
+      return "unsure";
+  }
+  return "";
 }
 
 // Returns "10.0.0.1:3247" or "[::1]:3247".
@@ -57,7 +67,7 @@ void IntegerOrNullField(ReplyWriter& reply, std::string_view name, std::int64_t 
 }
 
 void WriteNode(ReplyWriter& reply, const FleetNode& node) {
-  reply.MapHeader(10);
+  reply.MapHeader(13);
   TextField(reply, "name", node.name);
   TextField(reply, "address", AddressOf(node.host, node.port));
   NumberField(reply, "tls_port", node.tls_port);
@@ -68,6 +78,9 @@ void WriteNode(ReplyWriter& reply, const FleetNode& node) {
   FlagField(reply, "in_sync", node.is_in_sync);
   NumberField(reply, "frames_behind", node.frames_behind);
   IntegerField(reply, "started_at", node.started_unix_ms);
+  TextField(reply, "options", node.options);
+  FlagField(reply, "unreachable", node.is_unreached);
+  TextField(reply, "refused_etcd", node.refused_etcd);
 }
 
 void WriteEtcdMember(ReplyWriter& reply, const EtcdMember& member) {
@@ -85,7 +98,8 @@ void WriteLeader(ReplyWriter& reply, const FleetReport& report) {
   TextOrNullField(reply, "leader", report.leader);
   TextOrNullField(reply, "leader_address",
                   is_led ? AddressOf(report.leader_host, report.leader_port) : "");
-  IntegerOrNullField(reply, "leader_since", report.leads_since_unix_ms, is_led);
+  const bool is_since_known = is_led && report.leads_since_unix_ms != 0;
+  IntegerOrNullField(reply, "leader_since", report.leads_since_unix_ms, is_since_known);
 }
 
 void WriteLists(ReplyWriter& reply, const FleetReport& report) {
@@ -98,7 +112,7 @@ void WriteLists(ReplyWriter& reply, const FleetReport& report) {
 }
 
 void WriteReport(ReplyWriter& reply, const FleetReport& report) {
-  reply.MapHeader(22);
+  reply.MapHeader(24);
   TextField(reply, "fleet", report.fleet);
   TextField(reply, "node", report.node);
   TextField(reply, "dialect", report.dialect == FleetDialect::kCluster ? "cluster" : "plain");
@@ -118,6 +132,8 @@ void WriteReport(ReplyWriter& reply, const FleetReport& report) {
   FlagField(reply, "short_of_quota", report.is_short_of_quota);
   FlagField(reply, "no_space", report.has_no_space);
   WriteLists(reply, report);
+  TextOrNullField(reply, "last_leader", report.last_leader);
+  IntegerOrNullField(reply, "leader_heard_ms", report.leader_heard_ms, report.leader_heard_ms >= 0);
 }
 
 // Returns the fleet; null after sending an error if this server is not a node of a fleet.
@@ -144,23 +160,22 @@ void RefuseAsStandby(ReplyWriter& reply, const FleetReport& report) {
 
 void ClusterFailover(Invocation& call) {
   ArgumentReader arguments(call.arguments, 2);
-  std::string_view to;
-  if (arguments.has_more()) {
-    if (arguments.Take("TO")) {
-      to = arguments.Next("TO");
-      if (to.empty()) arguments.Fail("TO must be the name of a node, got \"\"");
-    } else {
-      arguments.FailUnknownOption("TO");
-    }
+  FailOverRequest request;
+  if (arguments.Take("TO")) {
+    request.to = arguments.Next("TO");
+    if (request.to.empty()) arguments.Fail("TO must be the name of a node, got \"\"");
   }
+  request.is_forced = arguments.Take("FORCE");
+  if (arguments.has_more()) arguments.FailUnknownOption("TO, FORCE");
   if (!arguments.Finish(call.reply)) return;
   Fleet* const fleet = FleetOf(call);
   if (fleet == nullptr) return;
   const FleetReport report = fleet->Report();
   if (report.role != FleetRole::kLeader) return RefuseAsStandby(call.reply, report);
-  const std::string why = fleet->StartFailOver(to);
-  if (why.empty()) return call.reply.Ok();
-  call.reply.Error(ErrorCode::kErr, "no hand-over was started: " + why);
+  const FailOverStart start = fleet->StartFailOver(request);
+  if (start.error.empty()) return call.reply.Ok();
+  call.reply.Error(start.may_succeed_soon ? ErrorCode::kTryAgain : ErrorCode::kErr,
+                   "no hand-over was started: " + start.error);
 }
 
 void ClusterAcceptRestore(Invocation& call) {
@@ -171,7 +186,7 @@ void ClusterAcceptRestore(Invocation& call) {
   call.reply.Error(ErrorCode::kErr, "nothing was accepted: " + why);
 }
 
-constexpr std::uint32_t kDirecting = kAdmin | kDangerous | kNoScript | kNoMulti;
+constexpr std::uint32_t kDirecting = kAdmin | kDangerous | kNoScript | kNoMulti | kAudited;
 
 // None of these commands has the flag kWrite or kReadOnly, so that a standby, and a leader that
 // cannot reach etcd, execute them too.
@@ -201,8 +216,9 @@ constexpr auto kClusterCommands = std::to_array<CommandSpec>({
      kDirecting,
      {},
      "server",
-     "[TO node]",
-     "Makes this leader hand over to a standby; replies when the hand-over has begun",
+     "[TO node] [FORCE]",
+     "Makes this leader hand over to a standby that has read its log, or with FORCE to any one; "
+     "replies when the hand-over has begun",
      "O(connections)"},
     {"CLUSTER|ACCEPT-RESTORE",
      ClusterAcceptRestore,

@@ -108,6 +108,16 @@ constexpr auto kMemoryFields = std::to_array<Field>({
        const record::History* history = s.server.recorder.history();
        return std::to_string(history == nullptr ? 0 : history->event_count());
      }},
+    {"history_file_written",
+     [](const Source& s) {
+       const record::EventTap* tap = s.server.recorder.tap();
+       return std::to_string(tap == nullptr ? 0 : tap->written());
+     }},
+    {"history_file_dropped",
+     [](const Source& s) {
+       const record::EventTap* tap = s.server.recorder.tap();
+       return std::to_string(tap == nullptr ? 0 : tap->dropped());
+     }},
     {"stats_memory",
      [](const Source& s) {
        const record::LabelStatistics* statistics = s.server.recorder.statistics();

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 
+#include "server/access/failed_log_ins.h"
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/lock_answer.h"
 #include "server/command/handlers/lock_options.h"
@@ -112,13 +113,23 @@ void Check(Invocation& call) {
   call.reply.Integer(holds ? 1 : 0);
 }
 
+// Whether the two are the same program of the same user, as far as the server can tell. It may well
+// cancel on another connection than it waits on, and after a reconnection it always does.
+bool IsSameProgram(const engine::ClientIdentity& one, const ClientProfile& other) {
+  return one.user == other.user && one.name == other.name &&
+         access::NetworkOf(one.address) == access::NetworkOf(other.address.peer);
+}
+
 void Cancel(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   const engine::KeyName key = arguments.Key(call.key);
   const std::string_view owner = arguments.Owner("owner");
   if (!arguments.Finish(call.reply)) return;
-  const bool had_place =
-      call.server.locks.engine().Cancel(key, owner, call.server.locks.StepAt(call.now));
+  engine::LockEngine& engine = call.server.locks.engine();
+  const engine::Step step = call.server.locks.StepAt(call.now);
+  const engine::ClientIdentity* asker = engine.ClientOfPlace(key, owner, step);
+  call.is_own_affair = asker == nullptr || IsSameProgram(*asker, call.client.profile);
+  const bool had_place = engine.Cancel(key, owner, step);
   call.reply.Integer(had_place ? 1 : 0);
 }
 
@@ -169,7 +180,7 @@ constexpr std::array<CommandSpec, 7> kLockCommands = {{
      "O(1)"},
     {"CHECK", Check, 3, kReadOnly | kFast, kFirstKey, "lock", "key token",
      "Whether this token holds the key now", "O(1), with LIMIT O(holders)"},
-    {"CANCEL", Cancel, 3, kWrite | kFast, kFirstKey, "lock", "key owner",
+    {"CANCEL", Cancel, 3, kWrite | kFast | kAudited, kFirstKey, "lock", "key owner",
      "Gives up the owner's place in the queue; its waiting request is answered", "O(1)"},
     {"TRANSFER", Transfer, -4, kWrite | kFast | kGrows, kFirstKey, "lock",
      "key owner new-owner [EX seconds | PX milliseconds] [TOKEN token]",

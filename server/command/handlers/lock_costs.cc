@@ -4,6 +4,7 @@
 #include <array>
 
 #include "server/command/handlers/cost_parts.h"
+#include "server/command/locks/live_events.h"
 #include "server/command/server_parts.h"
 #include "server/values/library_locks.h"
 
@@ -117,20 +118,43 @@ Cost PageOfLocks(const CostQuestion& asked) {
   return Plus(asked, {rows * (kRowBytes + kNamesBytes), kLooksMax * kWriteWork + rows * kRowWork});
 }
 
+struct LiveEvents {
+  std::uint64_t count = 0;
+  std::uint64_t name_bytes = 0;
+};
+
+// What the lock itself may tell.
+LiveEvents CountLiveEvents(const CostQuestion& asked) {
+  LiveEvents live;
+  if (asked.arguments[1] == "*") return live;
+  engine::LockEngine& engine = asked.server.locks.engine();
+  const engine::KeyName key = KeyAt(asked, 1);
+  const engine::Step step = asked.server.locks.StepAt(asked.now);
+  const auto add = [&](const auto& claims) {
+    for (const auto& claim : claims) live.name_bytes += key.bytes.size() + claim.owner.size();
+    live.count += claims.size();
+  };
+  add(engine.Inspect(key, kLiveEventsMax / 2, step).holders);
+  add(engine.Queue(key, 0, kLiveEventsMax / 2, step));
+  return live;
+}
+
 Cost Events(const CostQuestion& asked) {
   const record::History* history = asked.server.recorder.history();
   if (history == nullptr) return Small(asked);
+  const LiveEvents live = CountLiveEvents(asked);
+  constexpr std::uint64_t kEventBytesMin = 40;
+  const std::uint64_t events = history->used_bytes() / kEventBytesMin;
   const std::uint64_t count = std::min<std::uint64_t>(
-      NumberAfter(asked, "COUNT", 100), history->event_count() + 2 * asked.earlier.requests);
+      NumberAfter(asked, "COUNT", 100), events + live.count + 2 * asked.earlier.requests);
   // Each event is read once, so together they cannot show more than there is.
   const std::uint64_t names = std::min<std::uint64_t>(
       {count * (kNamesBytes + engine::kOwnerBytesMax), record::kHistoryShownBytesMax,
-       history->used_bytes() + asked.earlier.bytes});
+       history->used_bytes() + live.name_bytes + asked.earlier.bytes});
   constexpr std::uint64_t kLookWork = 100;
   return Plus(asked, {count * kRowBytes + names,
-                      kLookWork * std::min<std::uint64_t>(history->event_count(),
-                                                          record::History::kLooksMax) +
-                          count * kRowWork});
+                      kLookWork * std::min<std::uint64_t>(events, record::History::kLooksMax) +
+                          (count + live.count) * kRowWork});
 }
 
 Cost Statistics(const CostQuestion& asked) {
@@ -184,6 +208,7 @@ constexpr auto kLockCosts = std::to_array<CostRow>({
     {"MRENEW", EachKey},
     {"MUNLOCK", EachKey},
     {"MSET", EachKey},
+    {"MSETEX", EachKey},
     {"MSETNX", EachKey},
     {"INCRBYFLOAT", Fixed<kFloatBytes, kFloatWork>},
     {"BITFIELD", BitFields},
@@ -199,6 +224,7 @@ constexpr auto kLockCosts = std::to_array<CostRow>({
     {"STATS", Statistics},
     {"GET", OneOwner},
     {"GETDEL", OneOwner},
+    {"DIGEST", OneOwner},
     {"GETSET", OneOwner},
     {"GETRANGE", OneOwner},
     {"SET", OneOwner},

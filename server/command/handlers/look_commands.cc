@@ -313,7 +313,7 @@ constexpr std::array<CommandSpec, 6> kLookCommands = {{
      "Lists all locks page by page, like SCAN; with WAITING, only those with a queue. Includes the "
      "locks of libraries that are hashes or sorted sets",
      "O(COUNT) per call; at most 250 locks are examined"},
-    {"BREAK", Break, -2, kWrite | kAdmin | kDangerous | kUnowned, kFirstKey, "lock",
+    {"BREAK", Break, -2, kWrite | kAdmin | kDangerous | kUnowned | kAudited, kFirstKey, "lock",
      "key [owner] [GRACE duration] [REASON text]",
      "Forcibly ends the owner's hold, or all holds, reserved slots and cooldowns; replies with the "
      "number of holds ended. With GRACE, the holds are told to leave, and end by force only after "

@@ -6,10 +6,13 @@
 
 #include "server/command/handlers/command_costs.h"
 #include "server/command/handlers/command_families.h"
+#include "server/command/locks/event_names.h"
+#include "server/command/locks/live_events.h"
 #include "server/command/locks/lock_message.h"
 #include "server/command/locks/lock_replies.h"
 #include "server/command/server_parts.h"
 #include "server/command/table/argument_reader.h"
+#include "server/command/table/glob_walk.h"
 #include "server/command/table/text.h"
 #include "server/record/quantiles.h"
 
@@ -30,6 +33,8 @@ enum RecordOption : std::uint32_t {
   kMinutesAsked = 1U << 5,
   kByAsked = 1U << 6,
   kBeforeAsked = 1U << 7,
+  kMatchAsked = 1U << 8,
+  kEventAsked = 1U << 9,
 };
 
 void TextField(protocol::ReplyWriter& reply, std::string_view name, std::string_view text) {
@@ -67,6 +72,22 @@ std::optional<engine::KeyName> ReadKeyOrAll(Invocation& call, ArgumentReader& ar
   return key;
 }
 
+std::string_view ReadMatch(ArgumentReader& arguments) {
+  const std::string_view glob = arguments.Next("MATCH");
+  std::string mistake = DescribeLongGlob("MATCH", glob);
+  if (!mistake.empty()) arguments.Fail(std::move(mistake));
+  return glob;
+}
+
+record::EventKinds ReadEvents(ArgumentReader& arguments) {
+  const std::string_view names = arguments.Next("EVENT");
+  const auto kinds = EventKindsIn(names);
+  if (kinds && !names.empty()) return *kinds;
+  arguments.Fail("EVENT is " + Quoted(names) +
+                 "; allowed values, separated by commas: " + AllEventNames());
+  return record::EventKinds::All();
+}
+
 record::HistoryQuery ReadHistoryQuery(Invocation& call, ArgumentReader& arguments) {
   const std::int64_t unix_now_ms = call.server.unix_time.MsOf(call.now, call.now);
   record::HistoryQuery query;
@@ -76,6 +97,10 @@ record::HistoryQuery ReadHistoryQuery(Invocation& call, ArgumentReader& argument
   while (arguments.has_more()) {
     if (arguments.TakeOnce("OWNER", kOwnerAsked, seen)) {
       query.owner = arguments.Owner("OWNER");
+    } else if (arguments.TakeOnce("MATCH", kMatchAsked, seen)) {
+      query.match = ReadMatch(arguments);
+    } else if (arguments.TakeOnce("EVENT", kEventAsked, seen)) {
+      query.kinds = ReadEvents(arguments);
     } else if (arguments.TakeOnce("SINCE", kSinceAsked, seen)) {
       query.since = arguments.Moment("SINCE", call.now, unix_now_ms);
     } else if (arguments.TakeOnce("UNTIL", kUntilAsked, seen)) {
@@ -85,15 +110,16 @@ record::HistoryQuery ReadHistoryQuery(Invocation& call, ArgumentReader& argument
     } else if (arguments.TakeOnce("BEFORE", kBeforeAsked, seen)) {
       query.before = static_cast<std::uint64_t>(arguments.Integer("BEFORE", 0, engine::kTokenMax));
     } else {
-      arguments.FailUnknownOption("OWNER, SINCE, UNTIL, COUNT or BEFORE");
+      arguments.FailUnknownOption("OWNER, MATCH, EVENT, SINCE, UNTIL, COUNT or BEFORE");
     }
   }
+  if (query.key && !query.match.empty()) arguments.Fail("MATCH needs * in place of the key");
   return query;
 }
 
 void WritePastEvent(Invocation& call, const record::PastEvent& event) {
   protocol::ReplyWriter& reply = call.reply;
-  reply.MapHeader(16);
+  reply.MapHeader(17);
   IntegerField(reply, "at", call.server.unix_time.MsOf(event.at, call.now));
   reply.Bulk("event");
   reply.Bulk(EventName(event.kind));
@@ -112,6 +138,7 @@ void WritePastEvent(Invocation& call, const record::PastEvent& event) {
   TextField(reply, "comment", event.comment);
   IntegerField(reply, "db", event.key.db);
   IntegerField(reply, "grace_ms", event.grace_ms);
+  TextField(reply, "source", record::SourceName(event));
 }
 
 void RefuseOff(Invocation& call, std::string_view what, std::string_view option) {
@@ -131,14 +158,19 @@ void History(Invocation& call) {
   if (query.key) {
     call.server.locks.engine().CountHolders(*query.key, call.server.locks.StepAt(call.now));
   }
-  const record::HistoryPage page = history->Search(query);
-  call.reply.MapHeader(4);
+  record::HistoryPage page = history->Search(query);
+  const record::KnownSince known = history->known_since();
+  AddLiveEvents(call.server.locks.engine(), query, known, call.server.locks.StepAt(call.now), page);
+  call.reply.MapHeader(7);
   TimeField(call, "oldest", history->oldest_at());
   TimeField(call, "next_until", page.next_until);
   call.reply.Bulk("events");
   call.reply.ArrayHeader(page.events.size());
   for (const record::PastEvent& event : page.events) WritePastEvent(call, event);
   TokenField(call.reply, "next_before", page.next_before.value_or(0));
+  TimeField(call, "complete_since", known.all());
+  TimeField(call, "rare_since", known.rare);
+  TimeField(call, "denied_since", known.denied);
 }
 
 void WriteDurations(protocol::ReplyWriter& reply, const std::string& name,
@@ -215,8 +247,9 @@ constexpr auto kRecordCommands = std::to_array<CommandSpec>({
      kReadOnly,
      {1, 1, 1},
      "lock",
-     "key [OWNER owner] [SINCE time] [UNTIL time] [COUNT count] [BEFORE number]",
-     "Past events for a key, or for all keys (*), newest first",
+     "key [OWNER owner] [MATCH glob] [EVENT events] [SINCE time] [UNTIL time] [COUNT count] "
+     "[BEFORE number]",
+     "Past events for a key, or for all keys (*), or those that match, newest first",
      "O(COUNT); at most 10,000 events are examined"},
     {"STATS",
      Stats,

@@ -1,9 +1,13 @@
 #include "server/command/handlers/redis_arguments.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "server/command/handlers/shared_replies.h"
 #include "server/command/server_parts.h"
@@ -15,6 +19,16 @@ namespace fairlock::command {
 using protocol::ErrorCode;
 
 namespace {
+
+using Kind = ValueCondition::Kind;
+
+constexpr std::size_t kDigestDigits = 16;
+constexpr auto kConditions = std::to_array<std::pair<std::string_view, Kind>>({
+    {"IFEQ", Kind::kEqual},
+    {"IFNE", Kind::kOther},
+    {"IFDEQ", Kind::kEqualDigest},
+    {"IFDNE", Kind::kOtherDigest},
+});
 
 // As in Redis, whatever strtoull accepts, except blanks at the front.
 std::optional<std::uint64_t> ParseCursor(std::string_view text) {
@@ -95,6 +109,45 @@ std::optional<engine::DurationMs> ReadLease(Invocation& call, std::string_view t
   // Clients commonly use a huge number for "forever", so it gives the longest lease.
   if (end_ms > unix_now_ms + engine::kLeaseMsMax) return engine::kLeaseMsMax;
   return std::max<std::int64_t>(end_ms, 0) - unix_now_ms;
+}
+
+std::string DigestOf(std::string_view value) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string digest(kDigestDigits, '0');
+  std::uint64_t rest = XXH3_64bits(value.data(), value.size());
+  for (std::size_t i = kDigestDigits; i-- > 0; rest /= kDigits.size()) {
+    digest[i] = kDigits[rest % kDigits.size()];
+  }
+  return digest;
+}
+
+bool ValueCondition::IsMet(bool exists, std::string_view value) const {
+  switch (kind) {
+    case Kind::kEqual:
+      return exists && value == operand;
+    case Kind::kOther:
+      return !exists || value != operand;
+    case Kind::kEqualDigest:
+      return exists && EqualsIgnoreCase(DigestOf(value), operand);
+    case Kind::kOtherDigest:
+      return !exists || !EqualsIgnoreCase(DigestOf(value), operand);
+  }
+  return false;
+}
+
+std::optional<ValueCondition> FindCondition(std::string_view word) {
+  for (const auto& [name, kind] : kConditions) {
+    if (EqualsIgnoreCase(word, name)) return ValueCondition{.kind = kind, .operand = {}};
+  }
+  return std::nullopt;
+}
+
+bool IsOperandOrRefuse(Invocation& call, const ValueCondition& condition) {
+  const bool is_digest =
+      condition.kind == Kind::kEqualDigest || condition.kind == Kind::kOtherDigest;
+  if (!is_digest || condition.operand.size() == kDigestDigits) return true;
+  call.reply.Error(protocol::ErrorCode::kErr, "must be exactly 16 hexadecimal characters");
+  return false;
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "server/command/table/command_table.h"
@@ -51,6 +52,28 @@ struct TimeForm {
 std::optional<engine::DurationMs> ReadLease(Invocation& call, std::string_view text,
                                             const TimeForm& form, std::string_view command,
                                             bool may_be_past);
+
+// The digest of a value, as DIGEST prints it: the 64 bits of its XXH3 hash as 16 hexadecimal
+// digits.
+std::string DigestOf(std::string_view value);
+
+// IFEQ, IFNE, IFDEQ or IFDNE: under which SET and DELEX change a key.
+struct ValueCondition {
+  enum class Kind : std::uint8_t { kEqual, kOther, kEqualDigest, kOtherDigest };
+
+  Kind kind = Kind::kEqual;
+  std::string_view operand;
+
+  // Whether the condition is true. A key that does not exist has no value: it equals nothing, and
+  // differs from everything.
+  bool IsMet(bool exists, std::string_view value) const;
+};
+
+// None: the word is not the name of a condition. The operand is still to be set.
+std::optional<ValueCondition> FindCondition(std::string_view word);
+
+// Returns false after sending an error, if the operand must be a digest and is not.
+bool IsOperandOrRefuse(Invocation& call, const ValueCondition& condition);
 
 // Sends the error for a write that has changed nothing. REQUIRES: the status is kDenied, kNative,
 // kLeaving or a refusal.

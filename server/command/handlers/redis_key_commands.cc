@@ -117,6 +117,49 @@ void Del(Invocation& call) {
   call.reply.Integer(released);
 }
 
+// Releases the key if the condition is met; the key has no value of another type.
+void DeleteIf(Invocation& call, const ValueCondition& condition) {
+  const engine::KeyName key = KeyOf(call, 1);
+  const engine::KeyLook look = Look(call, key);
+  const bool is_released =
+      look.exists && condition.IsMet(true, look.value()) &&
+      LocksOf(call).Release(key, call.client, call.server.locks.StepAt(call.now));
+  call.reply.Integer(is_released ? 1 : 0);
+}
+
+// As in Redis, the wording of an error depends on what is wrong.
+void DelEx(Invocation& call) {
+  const engine::KeyName key = KeyOf(call, 1);
+  if (call.arguments.size() == 2) return Del(call);
+  if (call.arguments.size() != 4) return RefuseArity(*call.server.table.Find("DELEX"), call.reply);
+  auto condition = FindCondition(call.arguments[2]);
+  if (!condition) {
+    return call.reply.Error(ErrorCode::kErr, "Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE");
+  }
+  condition->operand = call.arguments[3];
+  if (!IsKeyOrRefuse(call, key.bytes) || !IsOperandOrRefuse(call, *condition)) return;
+  if (ValueOf(call, key) != nullptr) {
+    return call.reply.Error(ErrorCode::kErr,
+                            "Key should be of string type if conditions are specified");
+  }
+  DeleteIf(call, *condition);
+}
+
+// The same in Valkey.
+void DelIfEq(Invocation& call) {
+  const engine::KeyName key = KeyOf(call, 1);
+  if (!IsKeyOrRefuse(call, key.bytes) || !IsValueOrRefuse(call, call.arguments[2])) return;
+  if (RefusesValue(call, key)) return;
+  DeleteIf(call, {.kind = ValueCondition::Kind::kEqual, .operand = call.arguments[2]});
+}
+
+void Digest(Invocation& call) {
+  const auto look = LookAtFirst(call);
+  if (!look) return;
+  if (!look->exists) return call.reply.Null();
+  call.reply.Bulk(DigestOf(look->value()));
+}
+
 void Exists(Invocation& call) {
   if (!AreKeys(call)) return;
   std::int64_t found = 0;
@@ -248,6 +291,15 @@ constexpr auto kRedisKeyCommands = std::to_array<CommandSpec>({
      "Releases locks that any owner took the Redis way, and hands each to its next waiter; replies "
      "with the number of keys released",
      "O(keys)"},
+    {"DELEX", DelEx, -2, kChanges, With(kFirstKey, KeyEffect::kDelete), "redis",
+     "key [IFEQ old | IFNE old | IFDEQ digest | IFDNE digest]",
+     "DEL, if the owner is the value or has the digest, or is another one; 1 if the key was "
+     "released",
+     "O(1)"},
+    {"DELIFEQ", DelIfEq, 3, kWrite | kFast, With(kFirstKey, KeyEffect::kDelete), "redis",
+     "key value", "The same as DELEX with IFEQ", "O(1)"},
+    {"DIGEST", Digest, 2, kReads, kFirstKey, "redis", "key",
+     "The XXH3 hash of what GET returns, as 16 hexadecimal digits", "O(1)"},
     {"UNLINK", Del, -2, kChanges, With(kEveryKey, KeyEffect::kDelete), "redis", "key [key ...]",
      "The same as DEL", "O(keys)"},
     {"EXISTS", Exists, -2, kReads, With(kEveryKey, KeyEffect::kTest), "redis", "key [key ...]",

@@ -203,7 +203,7 @@ void Flush(Invocation& call, std::optional<std::uint8_t> db) {
 void FlushDb(Invocation& call) { Flush(call, call.client.profile.database); }
 void FlushAll(Invocation& call) { Flush(call, std::nullopt); }
 
-constexpr std::uint32_t kFlushes = kWrite | kDangerous | kUnowned;
+constexpr std::uint32_t kFlushes = kWrite | kDangerous | kUnowned | kAudited;
 
 constexpr auto kRedisWalkCommands = std::to_array<CommandSpec>({
     {"SCAN",

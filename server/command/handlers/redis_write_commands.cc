@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/lock_answer.h"
 #include "server/command/handlers/redis_arguments.h"
+#include "server/command/handlers/set_options.h"
 #include "server/command/handlers/value_access.h"
 #include "server/command/handlers/value_keys.h"
 #include "server/command/server_parts.h"
@@ -58,59 +60,11 @@ void BulkOrNull(Invocation& call, const OldValue& old) {
   }
 }
 
-struct SetOptions {
-  bool is_new = false;
-  bool is_held = false;
-  bool keeps_end = false;
-  bool gets = false;
-  const TimeForm* form = nullptr;  // the form of EX, PX, EXAT or PXAT; null: none was given
-  std::string_view lease;
-};
-
-struct LeaseOption {
-  std::string_view name;
-  TimeForm form;
-};
-
-constexpr auto kLeaseOptions = std::to_array<LeaseOption>({
-    {"EX", {.unit_ms = 1000}},
-    {"PX", {.unit_ms = 1}},
-    {"EXAT", {.unit_ms = 1000, .is_absolute = true}},
-    {"PXAT", {.unit_ms = 1, .is_absolute = true}},
-});
-
-const TimeForm* FindLeaseOption(std::string_view word) {
-  for (const LeaseOption& option : kLeaseOptions) {
-    if (EqualsIgnoreCase(word, option.name)) return &option.form;
-  }
-  return nullptr;
-}
-
-// As in Redis, an option may be repeated, but it cannot be combined with an option that excludes
-// it.
-std::optional<SetOptions> ReadSetOptions(Invocation& call) {
-  SetOptions options;
-  const protocol::Arguments& arguments = call.arguments;
-  for (std::size_t i = 3; i < arguments.size(); ++i) {
-    const TimeForm* form = FindLeaseOption(arguments[i]);
-    const bool is_other_form = options.form != nullptr && options.form != form;
-    if (form != nullptr && i + 1 < arguments.size() && !options.keeps_end && !is_other_form) {
-      options.form = form;
-      options.lease = arguments[++i];
-    } else if (EqualsIgnoreCase(arguments[i], "NX") && !options.is_held) {
-      options.is_new = true;
-    } else if (EqualsIgnoreCase(arguments[i], "XX") && !options.is_new) {
-      options.is_held = true;
-    } else if (EqualsIgnoreCase(arguments[i], "KEEPTTL") && options.form == nullptr) {
-      options.keeps_end = true;
-    } else if (EqualsIgnoreCase(arguments[i], "GET")) {
-      options.gets = true;
-    } else {
-      RefuseSyntax(call.reply);
-      return std::nullopt;
-    }
-  }
-  return options;
+// With KEEPTTL, the lock that replaces the value ends when the value would have.
+void KeepEndOf(const values::Value& value, WriteRequest& request, engine::TimeMs now) {
+  if (request.end != WrittenEnd::kKept || !value.expires()) return;
+  request.end = WrittenEnd::kAfter;
+  request.lease_ms = std::max<engine::DurationMs>(value.deadline() - now, 1);
 }
 
 // As in Redis, SET replaces a value of any type.
@@ -118,10 +72,7 @@ void WriteOverValue(Invocation& call, WriteRequest request, values::Value& value
   if (gets) return RefuseType(call.reply);
   if (request.only_new) return call.reply.Null();
   request.only_held = false;  // the key exists
-  if (request.end == WrittenEnd::kKept && value.expires()) {
-    request.end = WrittenEnd::kAfter;
-    request.lease_ms = std::max<engine::DurationMs>(value.deadline() - call.now, 1);
-  }
+  KeepEndOf(value, request, call.now);
   const WriteResult result = Write(call, request);
   if (!IsDone(result)) return RefuseWrite(call, request.key.bytes, result);
   call.server.values.store().Remove(value);
@@ -129,13 +80,18 @@ void WriteOverValue(Invocation& call, WriteRequest request, values::Value& value
   NoteIfNew(call, result);
 }
 
-// Performs the write, and replies as SET does.
-void WriteAndAnswer(Invocation& call, const WriteRequest& request, bool gets) {
+// Performs the write, unless there is a condition that is not met, and replies as SET does.
+void WriteAndAnswer(Invocation& call, const WriteRequest& request, bool gets,
+                    const std::optional<ValueCondition>& condition = std::nullopt) {
   if (!IsKeyOrRefuse(call, request.key.bytes) || !IsValueOrRefuse(call, request.value)) return;
+  if (condition && !IsOperandOrRefuse(call, *condition)) return;
   if (values::Value* value = ValueOf(call, request.key)) {
-    return WriteOverValue(call, request, *value, gets);
+    return condition ? RefuseType(call.reply) : WriteOverValue(call, request, *value, gets);
   }
-  const OldValue old = gets ? OldValueOf(call, request.key) : OldValue{};
+  const OldValue old = gets || condition ? OldValueOf(call, request.key) : OldValue{};
+  if (condition && !condition->IsMet(old.exists, old.value)) {
+    return gets ? BulkOrNull(call, old) : call.reply.Null();
+  }
   const WriteResult result = Write(call, request);
   const bool is_declined = result.status == WriteStatus::kNotHeld ||
                            (result.status == WriteStatus::kDenied && request.only_new);
@@ -151,23 +107,13 @@ void WriteAndAnswer(Invocation& call, const WriteRequest& request, bool gets) {
 }
 
 void Set(Invocation& call) {
-  const auto options = ReadSetOptions(call);
+  const auto options = ReadSetOptions(call, 3, false);
   if (!options) return;
-  WriteRequest request{.key = KeyOf(call, 1),
-                       .value = call.arguments[2],
-                       .end = options->keeps_end ? WrittenEnd::kKept : WrittenEnd::kEndless,
-                       .only_new = options->is_new,
-                       .only_held = options->is_held};
-  if (options->form != nullptr) {
-    // As in Redis, refuses a lease only if it is below 1 in the unit in which it is given.
-    const auto number = ParseRedisInteger(options->lease);
-    const bool is_positive = number && *number > 0;
-    const auto lease_ms = ReadLease(call, options->lease, *options->form, "set", is_positive);
-    if (!lease_ms) return;
-    request.end = WrittenEnd::kAfter;
-    request.lease_ms = *lease_ms;
-  }
-  WriteAndAnswer(call, request, options->gets);
+  auto request = RequestOf(call, *options, "set");
+  if (!request) return;
+  request->key = KeyOf(call, 1);
+  request->value = call.arguments[2];
+  WriteAndAnswer(call, *request, options->gets, options->condition);
 }
 
 void SetWithLease(Invocation& call, const TimeForm& form, std::string_view command) {
@@ -222,13 +168,15 @@ void MSetNx(Invocation& call) {
   for (const WriteResult& result : results) NoteIfNew(call, result);
 }
 
-// Returns nullopt after sending an error. As in Redis, a key that is named twice gets the later
-// value.
-std::optional<std::vector<WriteRequest>> ReadWrites(Invocation& call) {
+// Reads pairs of a key and a value. Returns nullopt after sending an error. As in Redis, a key that
+// is named twice gets the later value.
+std::optional<std::vector<WriteRequest>> ReadWrites(Invocation& call, std::size_t begin,
+                                                    std::size_t end, WriteRequest request = {}) {
   std::vector<WriteRequest> requests;
   std::unordered_map<std::string_view, std::size_t> by_key;
-  for (std::size_t i = 1; i < call.arguments.size(); i += 2) {
-    const WriteRequest request{.key = KeyOf(call, i), .value = call.arguments[i + 1]};
+  for (std::size_t i = begin; i < end; i += 2) {
+    request.key = KeyOf(call, i);
+    request.value = call.arguments[i + 1];
     if (!IsKeyOrRefuse(call, request.key.bytes) || !IsValueOrRefuse(call, request.value)) {
       return std::nullopt;
     }
@@ -242,23 +190,81 @@ std::optional<std::vector<WriteRequest>> ReadWrites(Invocation& call) {
   return requests;
 }
 
-void MSet(Invocation& call) {
-  if (call.arguments.size() % 2 == 0) {
-    return RefuseArity(*call.server.table.Find("MSET"), call.reply);
-  }
-  const auto requests = ReadWrites(call);
-  if (!requests) return;
-  std::vector<WriteResult> results(requests->size());
+// Writes all, also over values; false after sending an error, and then nothing has changed.
+bool WriteAllOrRefuse(Invocation& call, const std::vector<WriteRequest>& requests,
+                      std::span<WriteResult> results) {
   const auto refused =
-      LocksOf(call).WriteAll(*requests, call.client, call.server.locks.StepAt(call.now), results);
-  if (refused) return RefuseWrite(call, (*requests)[*refused].key.bytes, results[*refused]);
-  for (const WriteRequest& request : *requests) {
+      LocksOf(call).WriteAll(requests, call.client, call.server.locks.StepAt(call.now), results);
+  if (refused) {
+    RefuseWrite(call, requests[*refused].key.bytes, results[*refused]);
+    return false;
+  }
+  for (const WriteRequest& request : requests) {
     if (values::Value* value = ValueOf(call, request.key)) {
       call.server.values.store().Remove(*value);
     }
   }
+  return true;
+}
+
+void MSet(Invocation& call) {
+  if (call.arguments.size() % 2 == 0) {
+    return RefuseArity(*call.server.table.Find("MSET"), call.reply);
+  }
+  const auto requests = ReadWrites(call, 1, call.arguments.size());
+  if (!requests) return;
+  std::vector<WriteResult> results(requests->size());
+  if (!WriteAllOrRefuse(call, *requests, results)) return;
   call.reply.Ok();
   for (const WriteResult& result : results) NoteIfNew(call, result);
+}
+
+bool Exists(Invocation& call, const engine::KeyName& key) {
+  return ValueOf(call, key) != nullptr || OldValueOf(call, key).exists;
+}
+
+// Whether NX or XX keeps MSETEX from writing.
+bool IsDeclined(Invocation& call, const SetOptions& options,
+                const std::vector<WriteRequest>& requests) {
+  if (!options.is_new && !options.is_held) return false;
+  return std::ranges::any_of(requests, [&](const WriteRequest& request) {
+    return Exists(call, request.key) == options.is_new;
+  });
+}
+
+void MSetEx(Invocation& call) {
+  const auto count = ParseRedisInteger(call.arguments[1]);
+  if (!count || *count < 1 || *count > std::numeric_limits<std::int32_t>::max()) {
+    return call.reply.Error(protocol::ErrorCode::kErr, "invalid numkeys value or out of range");
+  }
+  const auto pairs = static_cast<std::size_t>(*count);
+  if (pairs > (call.arguments.size() - 2) / 2) return RefuseSyntax(call.reply);
+  const std::size_t end = 2 + 2 * pairs;
+  const auto options = ReadSetOptions(call, end, true);
+  if (!options) return;
+  auto form = RequestOf(call, *options, "msetex");
+  if (!form) return;
+  form->only_new = form->only_held = false;  // both are judged here, for all keys together
+  // As in Redis, a time that is over deletes the keys.
+  const bool is_over = form->end == WrittenEnd::kAfter && form->lease_ms <= 0;
+  if (is_over) form->end = WrittenEnd::kEndless;
+  auto requests = ReadWrites(call, 2, end, *form);
+  if (!requests) return;
+  if (IsDeclined(call, *options, *requests)) return call.reply.Integer(0);
+  for (WriteRequest& request : *requests) {
+    if (const values::Value* value = ValueOf(call, request.key))
+      KeepEndOf(*value, request, call.now);
+  }
+  std::vector<WriteResult> results(requests->size());
+  if (!WriteAllOrRefuse(call, *requests, results)) return;
+  call.reply.Integer(1);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (is_over) {
+      LocksOf(call).Release((*requests)[i].key, call.client, call.server.locks.StepAt(call.now));
+    } else {
+      NoteIfNew(call, results[i]);
+    }
+  }
 }
 
 // GETEX: what becomes of the lease.
@@ -384,7 +390,8 @@ constexpr std::uint32_t kTakes = kWrite | kTakesLock;
 
 constexpr auto kRedisWriteCommands = std::to_array<CommandSpec>({
     {"SET", Set, -3, kTakes | kUnowned, With(kFirstKey, KeyEffect::kOverwriteUnlessGet), "redis",
-     "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-seconds | PXAT "
+     "key value [NX | XX | IFEQ old | IFNE old | IFDEQ digest | IFDNE digest] [GET] [EX "
+     "seconds | PX milliseconds | EXAT unix-seconds | PXAT "
      "unix-milliseconds | KEEPTTL]",
      "With NX, takes the lock for the owner named by the value, or returns nil; without NX, renews "
      "that owner's hold, or takes over a lock that another owner took the Redis way",
@@ -405,6 +412,18 @@ constexpr auto kRedisWriteCommands = std::to_array<CommandSpec>({
     {"MSET", MSet, -3, kTakes | kUnowned, With(kEverySecond, KeyEffect::kOverwrite), "redis",
      "key value [key value ...]",
      "SET for all of these keys, or an error and nothing, if one of them is not available",
+     "O(keys)"},
+    {"MSETEX",
+     MSetEx,
+     -4,
+     kTakes | kUnowned,
+     {.first = 2, .last = 0, .step = 2, .is_counted = true, .effect = KeyEffect::kOverwrite},
+     "redis",
+     "numkeys key value [key value ...] [NX | XX] [EX seconds | PX milliseconds | EXAT "
+     "unix-seconds "
+     "| PXAT unix-milliseconds | KEEPTTL]",
+     "MSET for that many keys, with a lease for all of them; NX: only if none of the keys exists, "
+     "XX: only if all do. Replies 1, or 0 if NX or XX declined",
      "O(keys)"},
     {"MSETNX", MSetNx, -3, kTakes, kEverySecond, "redis", "key value [key value ...]",
      "Takes all of these locks or none, each for the owner given after its key", "O(keys)"},

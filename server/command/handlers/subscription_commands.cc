@@ -159,6 +159,20 @@ void SSubscribe(Invocation& call) {
   SubscribeBy(call, ChannelKind::kShard, "ssubscribe");
 }
 
+// In a step: sends the message after the replies. Returns false after sending an error.
+bool HoldOrRefuse(Invocation& call,
+                  void (HeldMessages::*hold)(std::string_view, std::string_view)) {
+  HeldMessages& messages = call.server.messages;
+  if (!messages.HasRoomFor(call.arguments[2].size())) {
+    call.reply.Error(ErrorCode::kErr, "the messages of one script or transaction have at most " +
+                                          std::to_string(HeldMessages::kPublishedBytesMax >> 20) +
+                                          " MiB; publish the rest with another one");
+    return false;
+  }
+  (messages.*hold)(call.arguments[1], call.arguments[2]);
+  return true;
+}
+
 void Publish(Invocation& call) {
   const std::string_view channel = call.arguments[1];
   if (channel.starts_with(kOwnChannelPrefix)) {
@@ -177,7 +191,7 @@ void Publish(Invocation& call) {
     // Publishes after the client's replies, so that a message to the client itself does not come
     // between them.
     receivers = channels.CountReceivers(channel);
-    call.server.messages.Publish(channel, call.arguments[2]);
+    if (receivers > 0 && !HoldOrRefuse(call, &HeldMessages::Publish)) return;
   } else {
     receivers = channels.Publish(channel, call.arguments[2]);
   }
@@ -191,7 +205,7 @@ void SPublish(Invocation& call) {
   std::size_t receivers = 0;
   if (call.server.delivery.is_in_step()) {
     receivers = channels.CountSubscribers(channel, ChannelKind::kShard);
-    call.server.messages.PublishToShard(channel, call.arguments[2]);
+    if (receivers > 0 && !HoldOrRefuse(call, &HeldMessages::PublishToShard)) return;
   } else {
     receivers = channels.PublishToShard(channel, call.arguments[2]);
   }

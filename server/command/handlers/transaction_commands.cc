@@ -114,7 +114,8 @@ void ExecuteAll(Invocation& call, const Transaction& transaction, const Cost& co
         !RefusesMore(call, row, written_max, each.reply)) {
       call.server.executor.RunInStep(row, each, Origin::kClient);
     } else {
-      call.server.statistics.commands.CountRejected(row, *each.reply.error());
+      call.server.executor.NoteRejected(row, call.client, arguments, each.reply, Origin::kClient,
+                                        call.now);
     }
     return true;
   });

@@ -14,6 +14,8 @@ namespace fairlock::command {
 // Copies what it is given. Loop-confined.
 class HeldMessages {
  public:
+  static constexpr std::size_t kPublishedBytesMax = std::size_t{16} << 20;
+
   explicit HeldMessages(Channels& channels) : channels_(channels) {}
 
   void Publish(std::string_view channel, std::string_view message) {
@@ -27,6 +29,11 @@ class HeldMessages {
     Add(Way::kNotify, channel, message, grant);
   }
 
+  // Whether a step may publish another message of that size. What it sends at its end delays
+  // others.
+  bool HasRoomFor(std::size_t message_bytes) const {
+    return bytes_.size() + message_bytes <= kPublishedBytesMax;
+  }
   bool is_empty() const { return messages_.empty(); }
   std::size_t bytes() const { return bytes_.size(); }
   // Sends all of them, and adds the grants whose messages had no receiver to `undelivered`.

@@ -55,6 +55,11 @@ class Scripts final : private script::Host {
   // Executes the script and replies. REQUIRES: the call did not come from a script.
   void Run(script::Script& script, const RunOptions& options, Invocation& call);
 
+  // Whether earlier scripts have left garbage that is to be collected before the next one runs.
+  bool has_garbage() const { return interpreter_.has_garbage(); }
+  // Collects it, or as much as can be collected until that time of the monotonic clock.
+  void CollectGarbage(std::uint64_t until_ns) { interpreter_.CollectGarbage(until_ns, *this); }
+
   script::Interpreter& interpreter() { return interpreter_; }
 
  private:

@@ -147,13 +147,9 @@ engine::DurationMs ArgumentReader::DurationOrForever(std::string_view name) {
 engine::TimeMs ArgumentReader::Moment(std::string_view name, engine::TimeMs now,
                                       std::int64_t unix_now_ms) {
   const auto value = TakeValue();
-  const auto number = value ? ParseDuration(*value) : std::nullopt;
-  if (number && number->has_unit) return std::max<engine::TimeMs>(now - number->ms, 0);
-  if (number) return std::clamp<engine::TimeMs>(now - unix_now_ms + number->ms, 0, engine::kNever);
-  FailValue(name, value,
-            "a time: Unix milliseconds, or how long ago, such as 90s, with " +
-                std::string(kDurationUnits));
-  return now;
+  const auto moment = value ? ParseMoment(*value, now, unix_now_ms) : std::nullopt;
+  if (!moment) FailValue(name, value, MomentForms());
+  return moment.value_or(now);
 }
 
 std::string_view ArgumentReader::Meta() { return Bytes("META", 0, engine::kMetaBytesMax); }

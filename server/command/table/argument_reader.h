@@ -50,7 +50,7 @@ class ArgumentReader {
                                   std::string_view setting = {});
   engine::DurationMs DurationOrForever(std::string_view name);
   // Reads a time: either in Unix milliseconds, or as an age before `now`, which is a number with
-  // one of kDurationUnits.
+  // one of kDurationUnits. It may be before this process started: at least record::kLongAgo.
   engine::TimeMs Moment(std::string_view name, engine::TimeMs now, std::int64_t unix_now_ms);
   std::string_view Meta();
   std::string_view Label();

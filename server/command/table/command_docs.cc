@@ -268,8 +268,8 @@ KeyRange KeyRangeOf(const CommandSpec& spec, std::span<const std::string_view> r
   int last = spec.keys.last < 0 ? size + spec.keys.last : spec.keys.last;
   if (spec.keys.is_counted) {
     const auto count = ParseInteger(request[static_cast<std::size_t>(first - 1)]).value_or(0);
-    if (count < 1 || count > size - first) return {};
-    last = first + static_cast<int>(count) - 1;
+    if (count < 1 || count > (size - first) / spec.keys.step) return {};
+    last = first + (static_cast<int>(count) - 1) * spec.keys.step;
   }
   if (spec.keys.counts_others) {
     const auto count = ParseInteger(request[static_cast<std::size_t>(first + 1)]).value_or(0);

@@ -34,6 +34,9 @@ enum CommandFlag : std::uint32_t {
   kUnowned = 1U << 16,    // may end or change others' holds; a category, not shown as a flag
   kGrows = 1U << 17,      // refused while memory is short, even without keys; not shown
   kRunsScripts = 1U << 18,  // waits for its turn while scripts of others run; not shown
+  // The log says who asked for it, and why: it ends or changes what belongs to others, or changes
+  // the server, or shows what others do; not shown.
+  kAudited = 1U << 19,
 };
 
 // What a command does with its keys, in Redis' terms. kDefault derives it from the flags.

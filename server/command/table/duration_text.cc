@@ -1,8 +1,10 @@
 #include "server/command/table/duration_text.h"
 
+#include <algorithm>
 #include <array>
 
 #include "server/command/table/text.h"
+#include "server/record/history_record.h"
 
 namespace fairlock::command {
 
@@ -30,6 +32,19 @@ std::optional<DurationText> ParseDuration(std::string_view text) {
     return DurationText{.ms = *number * unit.ms, .has_unit = !name.empty()};
   }
   return std::nullopt;
+}
+
+std::optional<engine::TimeMs> ParseMoment(std::string_view text, engine::TimeMs now,
+                                          std::int64_t unix_now_ms) {
+  const auto number = ParseDuration(text);
+  if (!number) return std::nullopt;
+  if (number->has_unit) return std::max(now - number->ms, record::kLongAgo);
+  return std::clamp(now - unix_now_ms + number->ms, record::kLongAgo, engine::kNever);
+}
+
+std::string MomentForms() {
+  return "a time: Unix milliseconds, or how long ago, such as 90s, with " +
+         std::string(kDurationUnits);
 }
 
 std::string FormatDuration(engine::DurationMs duration_ms) {

@@ -1,6 +1,8 @@
-// Reads and writes durations as text, with one set of units for requests, options and messages.
+// Reads and writes durations as text, with one set of units for requests, options and messages; and
+// reads times.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +31,14 @@ struct BareDuration {
 // Parses "500", "500ms", "30s", "5m", "2h" and "1d"; units are case-insensitive. Returns nullopt if
 // the text is not a duration, or if the duration is negative or as long as engine::kForever.
 std::optional<DurationText> ParseDuration(std::string_view text);
+
+// Parses a time as requests give it: Unix milliseconds, or with a unit, how long ago. Returns the
+// engine's time, at least record::kLongAgo; nullopt if the text is neither.
+std::optional<engine::TimeMs> ParseMoment(std::string_view text, engine::TimeMs now,
+                                          std::int64_t unix_now_ms);
+
+// What ParseMoment accepts, for error messages.
+std::string MomentForms();
 
 // Uses the largest unit that gives a whole number; 0 has no unit.
 std::string FormatDuration(engine::DurationMs duration_ms);

@@ -23,6 +23,7 @@ struct Invocation {
   // already been computed.
   engine::KeyName key;
   bool has_script_failed = false;  // the reply is a script's error, which has already been counted
+  bool is_own_affair = false;      // an audited command that has not touched what others asked for
 };
 
 }  // namespace fairlock::command

@@ -18,7 +18,8 @@ class RowSink {
 
 // How much of the state a scan reports.
 struct RowDetail {
-  // With the time that is left of each lease; otherwise leases start over after a restart.
+  // With the time that is left of each lease; otherwise, only of those whose time left has been
+  // stored before, and the others start over after a restart.
   bool with_time_left = false;
   // With places without KEEP, to which an owner can return only within a grace.
   bool with_all_places = false;

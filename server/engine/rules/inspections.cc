@@ -132,6 +132,14 @@ std::optional<std::uint64_t> Inspections::Position(const KeyName& key, std::stri
   return PositionOf(*place);
 }
 
+const ClientIdentity* Inspections::ClientOfPlace(const KeyName& key, std::string_view owner,
+                                                 Step step) {
+  LockEntry* lock = expiry_.FindCurrent(state_.table.HashOf(key), key, step);
+  if (lock == nullptr || lock->contended == nullptr) return nullptr;
+  const Claim* place = state_.table.FindClaim(*lock, owner);
+  return place == nullptr || !place->is_place() ? nullptr : &state_.clients.Identity(place->client);
+}
+
 std::vector<HolderInfo> Inspections::DescribeHolders(const LockEntry& lock, std::size_t holders_max,
                                                      TimeMs now) const {
   std::vector<HolderInfo> holders;

@@ -31,6 +31,7 @@ class Inspections {
   std::uint64_t LeaseStamp(const KeyName& key, Step step);
   bool IsHeldBy(const KeyName& key, std::string_view owner, Step step);
   std::optional<std::uint64_t> Position(const KeyName& key, std::string_view owner, Step step);
+  const ClientIdentity* ClientOfPlace(const KeyName& key, std::string_view owner, Step step);
   LockInfo Inspect(const KeyName& key, std::size_t holders_max, Step step);
   Explanation Explain(const KeyName& key, std::string_view owner, Step step);
   // Places `start` .. `start + count - 1`, counted from 0. O(start + count).

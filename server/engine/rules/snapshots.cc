@@ -51,7 +51,8 @@ rows::Hold Snapshots::RowOf(const LockEntry& lock, const Hold& hold, bool with_t
     row.claim.label = state_.labels.Text(hold.label);
   }
   const TimeMs end = Holds::LeaseEndOf(hold);
-  if (with_time_left && end < kNever) row.remaining_ms = std::max<DurationMs>(end - now, 1);
+  const bool is_wanted = with_time_left || hold.is_remaining_stored();
+  if (is_wanted && end < kNever) row.remaining_ms = std::max<DurationMs>(end - now, 1);
   return row;
 }
 

@@ -41,8 +41,8 @@ class Hold : public TimerNode {
   void SetLeaseMs(DurationMs length_ms) {
     lease_ms = static_cast<std::uint64_t>(length_ms) & ((1ULL << 36) - 1);
   }
-  // Its row contains the time left, not only the length of the lease, so a renewal must also be
-  // stored.
+  // The time left of its lease is stored, or counted from a take-over on: a renewal must be stored,
+  // too, or a restart would shorten the lease.
   bool is_remaining_stored() const { return (spare_bits() & kRemainingStored) != 0; }
   void set_remaining_stored(bool is_stored) { SetSpareBit(kRemainingStored, is_stored); }
   // Whether it was taken or requested by a Redis command such as SET NX, not by LOCK.

@@ -95,9 +95,19 @@ void RequestScheduler::ExecuteDeferred() {
 void RequestScheduler::ExecuteScripts() {
   command::ScriptTurns& turns = turn_.server.script_turns;
   turns.Open();
+  if (turn_.server.scripts.has_garbage() && !CollectGarbage()) return;
   while (!turn_.scripts.empty() && !turns.MustWait()) {
     static_cast<RespConnection*>(turn_.scripts.TakeNext())->Execute();
   }
+}
+
+// Those who left it pay for it, as if their script had taken longer.
+bool RequestScheduler::CollectGarbage() {
+  command::ServerParts& server = turn_.server;
+  server.scripts.CollectGarbage(server.environment.clock.MonotonicNs() +
+                                command::ScriptTurns::kTurnNs);
+  turn_.scripts.ChargeLast(server.script_turns.TakeProcessorNs());
+  return !server.scripts.has_garbage();
 }
 
 }  // namespace fairlock::net

@@ -23,7 +23,8 @@ class RequestScheduler {
   // Executes the requests of light connections, then those of the deferred ones that were read, but
   // no scripts.
   void Execute();
-  // Called when the replies to those have been sent.
+  // Called when the replies to those have been sent. Scripts wait until the garbage of earlier ones
+  // is collected.
   void ExecuteScripts();
 
  private:
@@ -31,6 +32,8 @@ class RequestScheduler {
   void ReceiveFromDeferred();
   void ExecuteLight();
   void ExecuteDeferred();
+  // Collects for a bounded time. Returns whether nothing is left.
+  bool CollectGarbage();
 
   Turn& turn_;
   std::size_t earlier_ = 0;              // the first connections of to_execute, from earlier turns

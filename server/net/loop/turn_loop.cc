@@ -21,7 +21,7 @@ TurnLoop::TurnLoop(command::ServerParts& server, NetEvents& events, const LoopOp
 
 TurnLoop::~TurnLoop() {
   listeners_.Close();
-  connections_.CloseAll();
+  connections_.CloseAll(CloseReason::kServerStops);
   turn_.to_execute.clear();
   turn_.deferred.clear();
   turn_.scripts.EraseIf([](const ScriptSender*) { return true; });
@@ -56,6 +56,7 @@ void TurnLoop::RunTurn() {
   if (!journal_.is_lagging()) deadlines_.RefuseOverdue();
   RunTasks();
   connections_.Finish();
+  CloseIfAsked();
   connections_.BoundBuffers();
   connections_.WatchUnread();
   StopIfAsked();
@@ -68,7 +69,7 @@ void TurnLoop::RunTurn() {
 // Replies do not wait for scripts.
 void TurnLoop::ExecuteRequests() {
   requests_.Execute();
-  if (turn_.scripts.empty()) return;
+  if (turn_.scripts.empty() && !turn_.server.scripts.has_garbage()) return;
   connections_.Finish();
   requests_.ExecuteScripts();
 }
@@ -86,7 +87,8 @@ bool TurnLoop::ReceiveRequests() {
 engine::DurationMs TurnLoop::WaitMsMax() const {
   const bool is_work_left = is_more_due_ || turn_.is_more_ready || !turn_.to_execute.empty() ||
                             !turn_.deferred.empty() || !turn_.scripts.empty() ||
-                            !turn_.closed.empty() || !turn_.tasks.empty();
+                            !turn_.closed.empty() || !turn_.tasks.empty() ||
+                            turn_.server.scripts.has_garbage();
   if (is_work_left || stop_ == Stop::kAsked) return 0;
   const engine::TimeMs next =
       std::min({turn_.server.NextDeadline(), stop_until_, journal_.NextDeadline(),
@@ -120,6 +122,18 @@ void TurnLoop::RunTasks() {
   }
 }
 
+void TurnLoop::CloseConnections(CloseReason reason) {
+  turn_.close_asked = reason;
+  Wake();
+}
+
+void TurnLoop::CloseIfAsked() {
+  if (!turn_.close_asked || stop_ != Stop::kNone) return;
+  connections_.CloseAll(*std::exchange(turn_.close_asked, std::nullopt));
+  // Connections may have been granted the locks of those that were closed before them.
+  connections_.Finish();
+}
+
 void TurnLoop::RequestStop() {
   if (stop_ == Stop::kNone) stop_ = Stop::kAsked;
 }
@@ -129,7 +143,7 @@ void TurnLoop::StopIfAsked() {
   if (stop_ == Stop::kAsked) {
     BeginStop();
   } else if (turn_.now >= stop_until_) {
-    connections_.CloseAll();
+    connections_.CloseAll(CloseReason::kServerStops);
   }
   connections_.Finish();
 }

@@ -68,6 +68,9 @@ class TurnLoop {
   // others once their output is sent.
   void RequestStop();
   bool is_stop_asked() const { return stop_ != Stop::kNone; }
+  // Closes all RESP connections soon. Replies that were not sent are dropped. New connections are
+  // accepted.
+  void CloseConnections(CloseReason reason);
 
   // From now on, the decisions of the engine are persisted, and replies wait for that. `on_change`
   // is called when the log becomes ready, fails, or runs out of disk space, and when it has enough
@@ -94,6 +97,7 @@ class TurnLoop {
   engine::DurationMs WaitMsMax() const;
   void ExpireDue();
   void RunTasks();
+  void CloseIfAsked();
   void StopIfAsked();
   void BeginStop();
 

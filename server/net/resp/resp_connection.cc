@@ -55,9 +55,11 @@ void RespConnection::HandleReadiness(const Readiness& readiness) {
   if (readiness.to_write) Enlist(kToFinish, turn_.to_finish);
   const Interest interest = socket_.interest();
   if (IsIn(kToExecute)) {
-    // A deferred connection is read when it is served.
+    // A deferred connection is read when it is served. If there are many, or their clients are
+    // gone, the set would report them in each turn, and others in a few turns only.
     is_unread_ =
-        readiness.to_read && turn_.deferred.size() + turn_.scripts.size() > kDeferredReportedMax;
+        readiness.is_lost ||
+        (readiness.to_read && turn_.deferred.size() + turn_.scripts.size() > kDeferredReportedMax);
     if (is_unread_) SetInterest({.to_read = false, .to_write = interest.to_write});
   } else if (readiness.to_read && interest.to_read) {
     ReceiveIfLight();
@@ -162,15 +164,17 @@ std::size_t RespConnection::Execute() {
   const std::uint64_t written_before = client().output.written();
   const command::WorkMeter& meter = turn_.server.work;
   const std::uint64_t done_before = meter.total();
-  const std::uint64_t scripts_ns_before = turn_.server.script_turns.run_ns();
+  command::ScriptTurns& turns = turn_.server.script_turns;
+  const std::uint64_t scripts_ns_before = turns.run_ns();
   const std::size_t consumed = CanExecute() ? ConsumeInput() : 0;
   StoreArrived();
   const bool awaits_script_turn = pipeline_.awaits_script_turn() && CanExecute();
   FollowPartialRequest(client().profile.commands_processed != executed_before);
   const auto written = static_cast<std::size_t>(client().output.written() - written_before);
   const std::size_t work = (meter.total() - done_before) / command::WorkMeter::kWorkPerByte;
-  const std::uint64_t scripts_ns = turn_.server.script_turns.run_ns() - scripts_ns_before;
+  std::uint64_t scripts_ns = turns.run_ns() - scripts_ns_before;
   if (scripts_ns >= ScriptQueue::kChargedNsMin) {
+    scripts_ns = std::min(scripts_ns, turns.TakeProcessorNs());
     turn_.scripts.Charge(*this, ScriptAccount(), scripts_ns);
   }
   share_.Charge(written + scripts_ns / FairShareMeter::kScriptNsPerByte, turn_.now);
@@ -403,7 +407,7 @@ void RespConnection::Close(CloseReason reason) {
   life_ = Life::kClosed;
   if (reason != CloseReason::kPeerFailed) {
     socket_.SendEnd(reason == CloseReason::kAnswered || reason == CloseReason::kRequestDeadline ||
-                    reason == CloseReason::kServerStops);
+                    reason == CloseReason::kNotConfirmed || reason == CloseReason::kServerStops);
   }
   CountClosing(reason);
   turn_.events.LogClosed(client().profile, reason, turn_.now);

@@ -96,8 +96,8 @@ void RespConnections::End() {
   for (RespConnection& connection : connections_) connection.End();
 }
 
-void RespConnections::CloseAll() {
-  for (RespConnection& connection : connections_) connection.Close(CloseReason::kServerStops);
+void RespConnections::CloseAll(CloseReason reason) {
+  for (RespConnection& connection : connections_) connection.Close(reason);
 }
 
 void RespConnections::TakeConnection(int descriptor, command::ClientAddress address) {

@@ -51,7 +51,7 @@ class RespConnections final : public ConnectionSink, public TlsConnectionSink {
 
   // Called when the server stops: refuses new connections, and ends all others.
   void End();
-  void CloseAll();
+  void CloseAll(CloseReason reason);
 
  private:
   void TakeConnection(int descriptor, command::ClientAddress address) override;

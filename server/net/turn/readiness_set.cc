@@ -13,6 +13,7 @@ epoll_event EventFor(RespConnection& connection, Interest interest) {
   epoll_event event{};
   if (interest.to_read) event.events |= EPOLLIN;
   if (interest.to_write) event.events |= EPOLLOUT;
+  if (interest == Interest()) event.events = EPOLLET;
   event.data.ptr = &connection;
   return event;
 }

@@ -11,7 +11,7 @@ namespace fairlock::net {
 class RespConnection;
 
 // The conditions that a connection waits for. Errors, and the end of both directions, are always
-// reported.
+// reported; to a connection that waits for nothing, only once.
 struct Interest {
   bool to_read = false;
   bool to_write = false;

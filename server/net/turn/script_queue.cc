@@ -29,6 +29,7 @@ void ScriptQueue::Charge(ScriptSender& sender, const std::string& account, std::
   its.next = now_ + ns;
   its.now = std::max(its.now, sender.start_);
   sender.start_ = its.now + ns;
+  last_ = &its;
 }
 
 ScriptQueue::Account& ScriptQueue::AccountOf(const std::string& name) {
@@ -40,6 +41,7 @@ ScriptQueue::Account& ScriptQueue::AccountOf(const std::string& name) {
 
 // Forgets first those of which nothing is lost.
 void ScriptQueue::ForgetIdle() {
+  last_ = nullptr;
   std::erase_if(accounts_, [this](const auto& entry) {
     return entry.second.waiting == 0 && entry.second.next <= now_;
   });

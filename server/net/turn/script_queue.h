@@ -23,9 +23,9 @@ class ScriptSender {
 };
 
 // Start-time fair queueing on two levels: among accounts, which are the users at each address, and
-// among the connections of an account. Each script is charged with the time that it took. So a
-// flood of connections of one user at one address delays the others by one script at a time, and
-// those who have run few scripts come before those who have run many. Time that was used while
+// among the connections of an account. Each script is charged with the processor time that it took.
+// So a flood of connections of one user at one address delays the others by one script at a time,
+// and those who have run few scripts come before those who have run many. Time that was used while
 // nobody else waited does not count.
 //
 // At most kAccountsMax accounts are remembered while none of their connections waits.
@@ -44,8 +44,12 @@ class ScriptQueue {
   void Add(ScriptSender& sender, const std::string& account);
   // Removes and returns the one that is next. REQUIRES: not empty.
   ScriptSender* TakeNext();
-  // The sender has run scripts for that long, at least kChargedNsMin.
+  // The sender has run scripts for that long.
   void Charge(ScriptSender& sender, const std::string& account, std::uint64_t ns);
+  // What the account that was charged last has caused took that much more.
+  void ChargeLast(std::uint64_t ns) {
+    if (last_ != nullptr) last_->next += ns;
+  }
   template <typename Predicate>
   void EraseIf(Predicate is_to_go) {
     std::erase_if(waiting_, [&](const Waiting& waiting) {
@@ -73,6 +77,7 @@ class ScriptQueue {
   void ForgetIdle();
 
   std::unordered_map<std::string, Account> accounts_;
+  Account* last_ = nullptr;       // that was charged; null if it is forgotten
   std::vector<Waiting> waiting_;  // in the order of arrival
   std::uint64_t now_ = 0;         // the start of the script that ran last, among the accounts
 };

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "server/command/client/address_counts.h"
@@ -93,6 +94,7 @@ struct Turn {
   std::vector<RespConnection*> to_watch;    // open but not read: polled once a second
   std::vector<RespConnection*> held;        // their output waits for the journal
   std::deque<RespConnection*> closed;       // a few are destroyed per turn
+  std::optional<CloseReason> close_asked;   // all connections are to be closed
   PartialRequests partial_requests;         // the oldest first
   std::vector<TurnTask*> tasks;
   std::vector<TurnTask*> held_tasks;  // become tasks when the journal has completed a batch

@@ -25,6 +25,7 @@ SimulatedFleet::SimulatedFleet(const Setting& setting, bool has_history)
     : setting_(setting),
       has_history_(has_history),
       random_(setting.seed * 7919 + 1),
+      clock_random_(setting.seed ^ 0x636c6f63),
       etcd_(setting.etcd_revision),
       network_(etcd_, random_.Next()),
       links_(random_.Next()),
@@ -52,7 +53,51 @@ SimulatedFleet::SimulatedFleet(const Setting& setting, bool has_history)
   StoreSizes::kept_bytes_max = setting.kept_bytes_max;
   network_.set_faults(setting.network);
   for (int number = 0; number < setting.nodes + setting.late_nodes; ++number) AddNode(number);
+  etcd_.Report([this](const etcd::WatchEvent& event) { Hear(event); });
   if (setting.partitions > 1) CreateFleet();
+}
+
+void SimulatedFleet::Hear(const etcd::WatchEvent& event) {
+  CheckTakeOver(event.kv);
+  for (const std::string_view name : {"restored", "accepted"}) {
+    if (event.kv.key.ends_with("/" + std::string(name))) {
+      TellEvent("up to epoch " + event.kv.value + ", etcd's loss is " +
+                (name == "restored" ? "noticed" : "accepted"));
+    }
+  }
+  if (setting_.partitions == 1) return;
+  assignments_.Hear(event);
+  balance_.Hear(event, scheduler_.now());
+  if (event.kv.key.ends_with("/claims")) TroubleHandOver(event.kv.value);
+}
+
+// No node takes over while another one has noticed a restore that no operator has accepted.
+void SimulatedFleet::CheckTakeOver(const etcd::KeyValue& written) {
+  if (!written.key.ends_with("/beat")) return;
+  const auto beat = storage::replicated::DecodeBeat(written.value);
+  if (!beat.ok()) return;
+  std::uint64_t& epoch = epochs_[written.key];
+  if (std::exchange(epoch, beat->epoch) >= beat->epoch) return;
+  const std::string prefix = written.key.substr(0, written.key.size() - 4);
+  const auto number_in = [&](const std::string& key) -> std::uint64_t {
+    const auto answer = etcd_.Range({.key = prefix + key});
+    return answer.found.empty() ? 0 : std::stoull(answer.found.front().value);
+  };
+  if (number_in("restored") <= number_in("accepted")) return;
+  Fail(beat->leader + " takes over with epoch " + std::to_string(beat->epoch) +
+       ", but a restore was noticed that nobody has accepted");
+}
+
+// After a restore, the beats that etcd then has count as known. A write of the leader in such a
+// beat may still be on its way, and is no take-over.
+void SimulatedFleet::ForgetTakeOvers() {
+  for (auto& [key, epoch] : epochs_) {
+    const auto answer = etcd_.Range({.key = key});
+    epoch = 0;
+    if (answer.found.empty()) continue;
+    const auto beat = storage::replicated::DecodeBeat(answer.found.front().value);
+    if (beat.ok()) epoch = beat->epoch;
+  }
 }
 
 void SimulatedFleet::AddNode(int number) {
@@ -69,11 +114,6 @@ void SimulatedFleet::AddNode(int number) {
 
 // As `fairlockctl cluster create` does, perhaps after the first nodes have started.
 void SimulatedFleet::CreateFleet() {
-  etcd_.Report([this](const etcd::WatchEvent& event) {
-    assignments_.Hear(event);
-    balance_.Hear(event, scheduler_.now());
-    if (event.kv.key.ends_with("/claims")) TroubleHandOver(event.kv.value);
-  });
   network_.BeginExpiry();
   scheduler_.At(setting_.created_at, [this] {
     const auto partitions = static_cast<std::uint32_t>(setting_.partitions);
@@ -117,7 +157,7 @@ void SimulatedFleet::Start(Node& node) {
                  .restart_grace_ms = setting_.restart_grace / kMs,
                  .keeps_lines = setting_.keeps_lines,
                  .boot_offset = node.boot_offset,
-                 .wall_offset = node.wall_offset,
+                 .wall_offset = [&node] { return node.wall_offset; },
                  .turn = setting_.turn},
       links_,
       RunHooks{.event = [this](const std::string& text) { TellEvent(text); },
@@ -278,6 +318,7 @@ FleetReport SimulatedFleet::Run() {
   }
   StartClients();
   scheduler_.After(random_.Between(kMs, 3 * kSecond), [this] { MakeTrouble(); });
+  if (setting_.wall_skew > 0) SetClock();
   if (setting_.restores_backup) {
     const TimeUs backup_at = random_.Between(2 * kSecond, 12 * kSecond);
     scheduler_.At(backup_at, [this] { etcd_.Backup(); });

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "storage/replicated/fleet_record.h"
+#include "storage/replicated/succession.h"
 
 namespace fairlock::fleet {
 
@@ -55,7 +56,7 @@ void Membership::TakeLead() {
 
 std::string Membership::TakeView() {
   view_ = observer_->View();
-  home_.standby().set_rank(RankOf(view_, own_.name));
+  home_.standby().set_rank(RankOf(view_, Describe()));
   if (!view_.refusal.empty()) return view_.refusal;
   if (!assignment_) assignment_ = view_.assignment;
   if (!view_.assignment || assignment_ == view_.assignment) return "";

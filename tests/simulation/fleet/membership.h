@@ -46,7 +46,9 @@ class Membership final : public command::Fleet {
 
   command::FleetReport Report() const override;
   std::optional<command::PartitionLeader> LeaderOf(std::uint32_t partition) const override;
-  std::string StartFailOver(std::string_view /*to*/) override { return "not in the simulation"; }
+  command::FailOverStart StartFailOver(const command::FailOverRequest&) override {
+    return {.error = "not in the simulation"};
+  }
   std::string AcceptRestore() override { return "not in the simulation"; }
 
  private:

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/command/handlers/command_families.h"
+#include "storage/records/token_blocks.h"
 
 namespace fairlock::fleet {
 
@@ -11,10 +12,14 @@ namespace {
 
 constexpr std::size_t kTimersOfATurn = 1000;
 constexpr engine::DurationMs kTurnWaitMsMax = 500;
+constexpr std::int64_t kBeginningOf2020 = 1'577'836'800;  // Unix seconds
+constexpr TimeUs kUnconfirmed = 3 * kSecond;              // the same value as in PersistenceService
 constexpr TimeUs kWallStart = 1'700'000'000 * kSecond;
 
-engine::EngineOptions EngineOptionsOf(const RunOptions& options) {
+engine::EngineOptions EngineOptionsOf(const RunOptions& options, std::int64_t unix_ms) {
   engine::EngineOptions engine;
+  engine.first_token = storage::FirstToken(
+      {.seconds_since_2020 = static_cast<std::uint64_t>(unix_ms / 1'000 - kBeginningOf2020)});
   engine.stores_all_places = options.keeps_lines;
   return engine;
 }
@@ -34,8 +39,8 @@ Run::Run(const RunOptions& options, LinkNetwork& network, RunHooks hooks)
       network_(network),
       hooks_(std::move(hooks)),
       process_{.name = options.node},
-      parts_(command::WholeLanguage(), EngineOptionsOf(options), environment_.Given(), BoottimeMs(),
-             {.history_bytes = 0, .labels_max = 0}),
+      parts_(command::WholeLanguage(), EngineOptionsOf(options, UnixMs()), environment_.Given(),
+             BoottimeMs(), {.history_bytes = 0, .labels_max = 0}),
       turn_{.parts = parts_,
             .network = network_,
             .process = process_,
@@ -62,7 +67,7 @@ void Run::HoldBoottime(bool is_held) {
 }
 
 std::int64_t Run::UnixMs() const {
-  return (kWallStart + Time().now() + options_.wall_offset) / kMs;
+  return (kWallStart + Time().now() + options_.wall_offset()) / kMs;
 }
 
 void Run::Start(std::function<void(RunEnd)> on_end) {
@@ -109,7 +114,7 @@ void Run::Main() {
 
 void Run::StandBy() {
   auto home = storage::replicated::ClusterHome::Open(
-      {.etcd = {},
+      {.etcd = {.endpoints = {{.address = "etcd"}}},
        .fleet = kFleetName,
        .node = options_.node,
        .address = options_.node,
@@ -226,6 +231,8 @@ void Run::TakeLead() {
           .monotonic_ns = [] { return static_cast<std::uint64_t>(Time().now()) * 1000; }},
       parts_.locks.StepAt(BoottimeMs()));
   turn_.state_log = &*state_log_;
+  HoldBoottime(true);
+  close_at_ = Time().now() + kUnconfirmed;
   parts_.notifier.FollowRestore(BoottimeMs());
 }
 
@@ -249,6 +256,7 @@ void Run::RunTurn() {
     for (ServerConnection& connection : connections_) connection.Execute();
   }
   FinishConnections();
+  CloseIfUnconfirmed();
   if (is_deposed_ || is_stop_asked_) {
     HandOver();
     return;
@@ -264,13 +272,23 @@ void Run::BeginTurn() {
   FinishConnections();
 }
 
+// Does what PersistenceService::OnUnconfirmed does.
+void Run::CloseIfUnconfirmed() {
+  if (Time().now() < close_at_) return;
+  Tell("closes the connections of its clients");
+  for (ServerConnection& connection : connections_) connection.Close();
+  close_at_ = Time().now() + kUnconfirmed;
+}
+
 void Run::FinishConnections() {
   for (ServerConnection& connection : connections_) connection.Finish();
 }
 
 void Run::OnChange(const persist::StateLogState& state) {
   parts_.availability.set_service(ServiceOf(state));
-  HoldBoottime(state.is_unsure && !state.has_failed);
+  const bool is_confirmed = state.is_ready && !state.is_unsure;
+  HoldBoottime(!is_confirmed && !state.has_failed);
+  close_at_ = is_confirmed ? kNoClose : Time().now() + kUnconfirmed;
   if (state.is_ready && !state.has_failed) {
     Tell(state.is_unsure ? "unsure: etcd confirms nothing" : "sure and ready");
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <list>
 #include <memory>
 #include <optional>
@@ -29,9 +30,9 @@ struct RunOptions {
   storage::replicated::Beat highest = {};       // as in ClusterOptions
   engine::DurationMs restart_grace_ms = 0;
   bool keeps_lines = true;
-  TimeUs boot_offset = 0;  // offset of the machine's boot clock
-  TimeUs wall_offset = 0;  // offset of its wall clock
-  TimeUs turn = kMs;       // how long a turn takes
+  TimeUs boot_offset = 0;                                  // offset of the machine's boot clock
+  std::function<TimeUs()> wall_offset = [] { return 0; };  // of its wall clock, which may be set
+  TimeUs turn = kMs;                                       // how long a turn takes
 };
 
 enum class RunEnd : std::uint8_t {
@@ -67,7 +68,9 @@ class Run {
   Process& process() { return process_; }
   bool accepts() const { return !is_over_; }
   bool leads() const { return state_log_.has_value() && !is_over_; }
-  bool is_ready() const { return leads() && state_.is_ready && !state_.is_unsure; }
+  bool is_ready() const {
+    return leads() && state_.is_ready && !state_.is_unsure && !state_log_->is_lagging();
+  }
   int number() const { return options_.number; }
   bool is_stop_asked() const { return is_stop_asked_; }
   // Accepts the restore as an operator would, if the node waits for that.
@@ -93,6 +96,7 @@ class Run {
   void BeginTurn();
   void OnChange(const persist::StateLogState& state);
   void FinishConnections();
+  void CloseIfUnconfirmed();
   RunEnd End();
   void HandOver();
   void Await();
@@ -127,7 +131,9 @@ class Run {
   std::string error_;
   std::uint64_t epoch_ = 0;
   storage::replicated::Beat highest_;
-  bool has_view_ = false;  // the observer has a new view
+  static constexpr TimeUs kNoClose = std::numeric_limits<TimeUs>::max();
+  TimeUs close_at_ = kNoClose;  // when it closes the connections if etcd still confirms nothing
+  bool has_view_ = false;       // the observer has a new view
   bool is_woken_ = false;
   bool is_stop_asked_ = false;
   std::string successor_;  // the node that this one hands over to for the balance; empty: none

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tests/simulation/fleet/fleet.h"
 #include "tests/simulation/random.h"
 
@@ -76,8 +78,9 @@ Setting MakeSetting(std::uint64_t seed, bool has_partitions) {
   setting.restore_spares_standbys = !random.OneIn(3);
   setting.listeners = static_cast<int>(random.Between(0, 2));
   setting.batch_bytes_max = static_cast<std::uint64_t>(random.Between(200, 4 << 10));
-  setting.kept_bytes_max =
-      static_cast<std::size_t>(random.OneIn(2) ? 64 << 20 : random.Between(0, 400));
+  // Half of the fleets keep everything, a quarter nothing, and a quarter a little.
+  setting.kept_bytes_max = static_cast<std::size_t>(
+      random.OneIn(2) ? 64 << 20 : std::max<std::int64_t>(random.Between(-400, 400), 0));
   ChooseFleet(setting, has_partitions);
   ChooseBalance(setting);
   return setting;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,6 +29,9 @@ class SimulatedFleet {
 
  private:
   void CreateFleet();
+  void Hear(const etcd::WatchEvent& event);
+  void CheckTakeOver(const etcd::KeyValue& written);
+  void ForgetTakeOvers();
   void AddNode(int number);
   void StartClients();
   void Start(Node& node);
@@ -48,6 +52,7 @@ class SimulatedFleet {
   void TroubleHandOver(const std::string& claim);
   void Pause(Node& node, TimeUs duration);
   void Kill(Node& node);
+  void SetClock();
   void Compact();
   void RestoreBackup();
   void AcceptRestore();
@@ -65,6 +70,7 @@ class SimulatedFleet {
   const Setting setting_;
   const bool has_history_;
   simulation::Random random_;
+  simulation::Random clock_random_;  // for the machines' wall clocks alone
   Scheduler scheduler_;
   EtcdModel etcd_;
   EtcdNetwork network_;
@@ -77,6 +83,7 @@ class SimulatedFleet {
   std::vector<std::unique_ptr<Client>> clients_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::vector<std::pair<std::weak_ptr<Link>, fleet::Run*>> open_links_;
+  std::map<std::string, std::uint64_t> epochs_;  // by the keys of the beats
   FleetReport report_;
   std::uint64_t requests_ = 0;
   int runs_ = 0;

@@ -137,6 +137,19 @@ void SimulatedFleet::TroubleHandOver(const std::string& claim) {
   });
 }
 
+// An operator, or a time service, sets the wall clock of a machine. Some clocks are wrong by a day
+// until they are corrected.
+void SimulatedFleet::SetClock() {
+  constexpr TimeUs kDay = 86'400 * kSecond;
+  if (is_healed_) return;
+  Node& node = nodes_[clock_random_.Below(nodes_.size())];
+  const bool is_wrong = clock_random_.OneIn(3);
+  node.wall_offset =
+      is_wrong ? clock_random_.Between(0, kDay) : clock_random_.Between(0, setting_.wall_skew);
+  TellEvent(node.name + ": its wall clock is set");
+  scheduler_.After(clock_random_.Between(kMs, 4 * kSecond), [this] { SetClock(); });
+}
+
 void SimulatedFleet::Compact() {
   TellEvent("someone compacts etcd's history");
   etcd_.Compact(etcd_.revision());
@@ -151,6 +164,7 @@ void SimulatedFleet::RestoreBackup() {
   }
   TellEvent("etcd is restored from a backup");
   etcd_.Restore();
+  ForgetTakeOvers();
   const std::string prefix = storage::replicated::FleetPrefix(kFleetName) + "n/";
   balance_.Restore();
   assignments_.Restore(etcd_.Range({.key = prefix, .range_end = etcd::EndOfPrefix(prefix)}).found);

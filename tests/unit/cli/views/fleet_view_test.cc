@@ -19,14 +19,16 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-Reply Node(std::string_view name, std::string_view role, bool is_in_sync) {
+Reply Node(std::string_view name, std::string_view role, bool is_in_sync,
+           std::string_view options = "") {
   return Map({{"name", Text(name)},
               {"address", Text("10.0.0.1:3247")},
               {"version", Text("0.1.0")},
               {"role", Text(role)},
               {"in_sync", Number(is_in_sync ? 1 : 0)},
               {"frames_behind", Number(is_in_sync ? 0 : 1234)},
-              {"started_at", Number(1'700'000'000'000)}});
+              {"started_at", Number(1'700'000'000'000)},
+              {"options", Text(options)}});
 }
 
 Reply Member(std::string_view error, std::string_view version) {
@@ -57,6 +59,8 @@ Reply StatusOf(const Seen& seen) {
               {"leader", Text(seen.leader)},
               {"leader_address", Text("10.0.0.1:3247")},
               {"leader_since", Number(1'700'000'000'000)},
+              {"last_leader", Text(seen.leader.empty() ? "n0" : "")},
+              {"leader_heard_ms", Number(12'000)},
               {"awaits_acceptance", Number(seen.awaits_acceptance ? 1 : 0)},
               {"unsure", Number(seen.is_unsure ? 1 : 0)},
               {"age_ms", Number(40)},
@@ -101,6 +105,32 @@ TEST(FleetText, ShowsTheLeaderTheNodesAndEtcd) {
 TEST(FleetText, ShowsWhatAStandbyLacks) {
   EXPECT_THAT(TextOf({.nodes = {Node("n0", "leader", true), Node("n1", "standby", false)}}),
               HasSubstr("1,234 frames"));
+  Reply node = Node("n1", "standby", false);
+  for (std::size_t i = 0; i + 1 < node.elements.size(); i += 2) {
+    if (node.elements[i].text == "frames_behind") node.elements[i + 1] = Number(0);
+  }
+  EXPECT_THAT(TextOf({.nodes = {Node("n0", "leader", true), node}}), HasSubstr("not following"));
+}
+
+TEST(FleetText, SaysWhichLeaderWasLost) {
+  const std::string text =
+      TextOf({.leader = "", .nodes = {Node("n0", "lost", true), Node("n1", "standby", true)}});
+  EXPECT_THAT(text, HasSubstr("none, epoch 7; n0 led last, and was heard of 12s ago"));
+  EXPECT_THAT(text, HasSubstr("warning: n0 led, but is not heard of: it is dead or cut off, or"));
+  // Another node leads.
+  EXPECT_THAT(TextOf({.nodes = {Node("n0", "lost", true), Node("n1", "leader", true)}}),
+              HasSubstr("warning: n0 led, but is dead, or has not learned yet"));
+}
+
+TEST(FleetText, DoesNotNameALeaderThatEtcdDoesNotConfirm) {
+  const std::string text =
+      TextOf({.leader = "",
+              .is_unsure = true,
+              .nodes = {Node("n0", "standby", true), Node("n1", "unsure", false)}});
+  EXPECT_THAT(text, AllOf(HasSubstr("main, as node n1 (unsure) saw it"),
+                          HasSubstr("none, epoch 7; n0 led last, and etcd confirmed that 12s ago"),
+                          HasSubstr("warning: nobody leads\n"),
+                          HasSubstr("warning: etcd does not confirm that n1 leads")));
 }
 
 TEST(FleetText, IsSafeToPrint) {
@@ -112,12 +142,25 @@ TEST(FleetWarnings, AreNoneForAHealthyFleet) {
   EXPECT_THAT(FleetWarnings(StatusOf({})), IsEmpty());
 }
 
+TEST(FleetWarnings, NameOptionsThatDiffer) {
+  const std::string leaders = "cluster_keep_lines=yes restart_grace=30s";
+  const auto warnings_with = [&](std::string_view options) {
+    return FleetWarnings(StatusOf(
+        {.nodes = {Node("n0", "leader", true, leaders), Node("n1", "standby", true, options)}}));
+  };
+  EXPECT_THAT(warnings_with(leaders), IsEmpty());
+  EXPECT_THAT(warnings_with(""), IsEmpty()) << "an older version";
+  EXPECT_THAT(warnings_with("cluster_keep_lines=yes restart_grace=3s"),
+              ElementsAre(HasSubstr("n1 has restart_grace=3s, but the leader n0 has "
+                                    "restart_grace=30s")));
+}
+
 TEST(FleetWarnings, NameEachTrouble) {
   EXPECT_THAT(FleetWarnings(StatusOf({.leader = ""})), ElementsAre("nobody leads"));
   EXPECT_THAT(FleetWarnings(StatusOf({.awaits_acceptance = true})),
               ElementsAre(HasSubstr("accept-restore")));
   EXPECT_THAT(FleetWarnings(StatusOf({.is_unsure = true})),
-              ElementsAre(HasSubstr("no confirmation")));
+              ElementsAre(HasSubstr("etcd does not confirm that n1 leads")));
   EXPECT_THAT(FleetWarnings(StatusOf({.error = "timeout"})),
               ElementsAre(HasSubstr("could not be updated: timeout")));
   EXPECT_THAT(FleetWarnings(StatusOf({.is_short = true})),
@@ -129,10 +172,16 @@ TEST(FleetWarnings, NameEachTrouble) {
   EXPECT_THAT(FleetWarnings(
                   StatusOf({.nodes = {Node("n0", "leader", true), Node("n1", "standby", false)}})),
               ElementsAre(HasSubstr("no standby has the whole log")));
+  Reply mixed = Node("n1", "standby", true);
+  mixed.elements.push_back(Text("refused_etcd"));
+  mixed.elements.push_back(Text("other:2379"));
+  EXPECT_THAT(FleetWarnings(StatusOf({.nodes = {Node("n0", "leader", true), mixed}})),
+              ElementsAre("n1 does not use other:2379, which belongs to another etcd cluster "
+                          "(cluster_etcd)"));
   EXPECT_THAT(FleetWarnings(StatusOf({.members = {Member("", "3.4.23")}})),
               ElementsAre(HasSubstr("e1:2379 has version 3.4.23")));
   EXPECT_THAT(FleetWarnings(StatusOf({.members = {Member("deadline exceeded", "")}})),
-              ElementsAre("the etcd member e1:2379 does not answer: deadline exceeded"));
+              ElementsAre("the etcd member e1:2379 does not serve: deadline exceeded"));
 }
 
 // A fleet of three partitions: nobody leads partition 1, and only partition 0 has a standby.
@@ -187,7 +236,8 @@ TEST(FleetOfPartitions, WarnsAboutPartitionsByNumber) {
   const Reply status = StatusOfThree();
   EXPECT_THAT(FleetWarnings(status, PartitionsOf(status, {{2, OwnStatus("c", 9, true)}})),
               ElementsAre("nobody leads partition 1",
-                          "the leader of partition 2 has had no confirmation from etcd for 2s",
+                          "etcd does not confirm the leader of partition 2, which refuses commands "
+                          "about locks",
                           "there is no standby for partitions 1, 2: if the leader dies, nobody "
                           "takes over"));
 }

@@ -20,9 +20,9 @@ class ReportingFleet final : public Fleet {
  public:
   FleetReport Report() const override { return report; }
   std::optional<PartitionLeader> LeaderOf(std::uint32_t) const override { return std::nullopt; }
-  std::string StartFailOver(std::string_view to) override {
-    fail_overs.emplace_back(to);
-    return refusal;
+  FailOverStart StartFailOver(const FailOverRequest& request) override {
+    fail_overs.push_back(std::string(request.to) + (request.is_forced ? "!" : ""));
+    return {.error = refusal, .may_succeed_soon = may_succeed_soon};
   }
   std::string AcceptRestore() override {
     ++accepted;
@@ -31,6 +31,7 @@ class ReportingFleet final : public Fleet {
 
   FleetReport report;
   std::string refusal;
+  bool may_succeed_soon = false;
   std::vector<std::string> fail_overs;
   int accepted = 0;
 };
@@ -41,6 +42,7 @@ FleetNode Leader() {
   node.host = "10.0.0.1";
   node.port = 3247;
   node.version = "0.1.0";
+  node.options = "restart_grace=30s";
   node.role = FleetRole::kLeader;
   node.is_in_sync = true;
   node.started_unix_ms = 1'699'999'990'000;
@@ -56,6 +58,7 @@ FleetNode LaggingStandby() {
   node.sentinel_port = 3249;
   node.version = "0.1.0";
   node.frames_behind = 3;
+  node.is_unreached = true;
   node.started_unix_ms = 1'699'999'995'000;
   return node;
 }
@@ -116,18 +119,20 @@ TEST_F(ClusterCommands, StatusIsAMapOfAllThatTheNodeKnows) {
       R"("committed_bytes" 13 "quota_bytes" 2147483648 "short_of_quota" 0 "no_space" 0 )"
       R"("nodes" [{"name" "lock1" "address" "10.0.0.1:3247" "tls_port" 0 "sentinel_port" 0 )"
       R"("version" "0.1.0" "partition" 0 "role" "leader" "in_sync" 1 "frames_behind" 0 )"
-      R"("started_at" 1699999990000} )"
+      R"("started_at" 1699999990000 "options" "restart_grace=30s" "unreachable" 0 )"
+      R"("refused_etcd" ""} )"
       R"({"name" "lock2" "address" "[fd00::2]:3247" "tls_port" 3248 "sentinel_port" 3249 )"
       R"("version" "0.1.0" "partition" 0 "role" "standby" "in_sync" 0 "frames_behind" 3 )"
-      R"("started_at" 1699999995000}] )"
+      R"("started_at" 1699999995000 "options" "" "unreachable" 1 "refused_etcd" ""}] )"
       R"("etcd" [{"endpoint" "http://10.0.1.1:2379" "error" nil "version" "3.5.28" "leader" 1 )"
       R"("size_bytes" 4096 "size_in_use_bytes" 1024} )"
       R"({"endpoint" "http://10.0.1.2:2379" "error" "deadline exceeded" "version" nil )"
-      R"("leader" 0 "size_bytes" 0 "size_in_use_bytes" 0}]})");
+      R"("leader" 0 "size_bytes" 0 "size_in_use_bytes" 0}] )"
+      R"("last_leader" nil "leader_heard_ms" nil})");
 }
 
 TEST_F(ClusterCommands, StatusIsAFlatArrayInResp2) {
-  EXPECT_THAT(client_.Send("CLUSTER STATUS"), StartsWith("*44\r\n$5\r\nfleet\r\n$4\r\nmain\r\n"));
+  EXPECT_THAT(client_.Send("CLUSTER STATUS"), StartsWith("*48\r\n$5\r\nfleet\r\n$4\r\nmain\r\n"));
 }
 
 TEST_F(ClusterCommands, StatusShowsTroubleAndWhatIsUnknown) {
@@ -139,6 +144,8 @@ TEST_F(ClusterCommands, StatusShowsTroubleAndWhatIsUnknown) {
   fleet_.report.is_short_of_quota = true;
   fleet_.report.has_no_space = true;
   fleet_.report.is_unsure = true;
+  fleet_.report.last_leader = "lock1";
+  fleet_.report.leader_heard_ms = 84'000;
   client_.Say("HELLO 3");
   EXPECT_EQ(client_.Say("cluster status"),
             R"({"fleet" "main" "node" "lock2" "dialect" "plain" "partition" nil "partitions" 0 )"
@@ -146,20 +153,25 @@ TEST_F(ClusterCommands, StatusShowsTroubleAndWhatIsUnknown) {
             R"("leader_address" nil "leader_since" nil "awaits_acceptance" 1 "unsure" 1 )"
             R"("age_ms" nil "error" "etcd does not answer" "commits" 0 "commits_us" 0 )"
             R"("committed_bytes" 0 "quota_bytes" 0 "short_of_quota" 1 "no_space" 1 "nodes" [] )"
-            R"("etcd" []})");
+            R"("etcd" [] "last_leader" "lock1" "leader_heard_ms" 84000})");
 }
 
 TEST_F(ClusterCommands, FailoverBeginsAHandOver) {
   EXPECT_EQ(client_.Say("CLUSTER FAILOVER"), "OK");
   EXPECT_EQ(client_.Say("CLUSTER FAILOVER to lock2"), "OK");
-  EXPECT_THAT(fleet_.fail_overs, ElementsAre("", "lock2"));
-  fleet_.refusal = "no standby is in sync";
+  EXPECT_EQ(client_.Say("CLUSTER FAILOVER FORCE"), "OK");
+  EXPECT_EQ(client_.Say("CLUSTER FAILOVER TO lock2 force"), "OK");
+  EXPECT_THAT(fleet_.fail_overs, ElementsAre("", "lock2", "!", "lock2!"));
+  fleet_.refusal = "no standby exists";
+  EXPECT_EQ(client_.Say("CLUSTER FAILOVER"), "-ERR no hand-over was started: no standby exists");
+  fleet_.may_succeed_soon = true;
   EXPECT_EQ(client_.Say("CLUSTER FAILOVER"),
-            "-ERR no hand-over was started: no standby is in sync");
+            "-TRYAGAIN no hand-over was started: no standby exists");
 }
 
 TEST_F(ClusterCommands, FailoverRefusesWhatItDoesNotUnderstand) {
-  EXPECT_THAT(client_.Say("CLUSTER FAILOVER FORCE"), StartsWith("-ERR "));
+  EXPECT_THAT(client_.Say("CLUSTER FAILOVER now"), StartsWith("-ERR "));
+  EXPECT_THAT(client_.Say("CLUSTER FAILOVER FORCE TO lock2"), StartsWith("-ERR "));
   EXPECT_THAT(client_.Say("CLUSTER FAILOVER TO"), StartsWith("-ERR "));
   EXPECT_THAT(client_.Say({"CLUSTER", "FAILOVER", "TO", ""}),
               StartsWith("-ERR TO must be the name of a node"));

@@ -31,6 +31,7 @@ class FakeEnvironment final : public Clock,
   std::int64_t UnixTimeUs() const override { return unix_time_us; }
   std::uint64_t MonotonicNs() const override { return 0; }
   void LogWarning(std::string_view text) override { warnings.emplace_back(text); }
+  void LogAudit(std::string_view text) override { audit.emplace_back(text); }
   std::uint64_t Ticks() const override {
     return static_cast<std::uint64_t>(++ticks_looks) * ticks_per_look;
   }
@@ -41,7 +42,7 @@ class FakeEnvironment final : public Clock,
   std::string ChangeSetting(std::string_view name, std::string_view value) override;
   PersistenceReport Report() const override { return {}; }
   std::string StartBackup(const BackupRequest& request, std::uint64_t client_id) override;
-  std::string ReloadUsers() override { return "there is no ACL file"; }
+  std::string ReloadUsers() override { return reload_error; }
   // Stores the question until a test runs the comparison.
   bool StartPasswordCheck(PasswordQuestion question, std::uint64_t comparison_id) override;
   void LogFailedLogIn(std::string_view address, std::string_view user) override;
@@ -63,7 +64,9 @@ class FakeEnvironment final : public Clock,
                         .allocated_bytes = 1'090'000};
   std::vector<Setting> settings{{"default_lease", "30s"}, {"maxclients", "10000"}};
   bool is_shutdown_requested = false;
+  std::string reload_error = "there is no ACL file";
   std::vector<std::string> warnings;
+  std::vector<std::string> audit;
   std::string script_log;  // one line per message: the level as a number, and the text
   std::vector<std::pair<std::uint64_t, PasswordQuestion>> password_checks;
   std::size_t password_checks_max = 1000;

@@ -24,7 +24,9 @@ class FakeFleet final : public Fleet {
     }
     return std::nullopt;
   }
-  std::string StartFailOver(std::string_view) override { return "not in this test"; }
+  FailOverStart StartFailOver(const FailOverRequest&) override {
+    return {.error = "not in this test"};
+  }
   std::string AcceptRestore() override { return "not in this test"; }
 
   // Makes that node the leader; an empty name means that no node leads.

@@ -77,5 +77,40 @@ TEST(RecordCommands, SayWhichOptionTurnedThemOff) {
   EXPECT_EQ(client.Say("BREAK k"), "1");
 }
 
+// Other keys may have displaced them from the history.
+TEST(RecordCommands, TheGrantAndThePlacesOfALiveLockAreAlwaysKnown) {
+  TestServer server({}, {.history_bytes = record::History::kBytesMin});
+  TestClient& client = server.Connect();
+  TestClient& waiter = server.Connect();
+  client.Say("LOCK k holder PX 1000000");
+  server.AdvanceBy(5);
+  waiter.Say("LOCK k waiter PX 1000 WAIT 1000s");
+  server.AdvanceBy(5);
+  const std::string before = client.Say("HISTORY k");
+  EXPECT_THAT(before, HasSubstr("\"source\" \"memory\""));
+  EXPECT_THAT(before, Not(HasSubstr("\"source\" \"lock\"")));
+  EXPECT_THAT(before, HasSubstr("\"complete_since\" 1700000000123 \"rare_since\" 1700000000123 "
+                                "\"denied_since\" 1700000000123"));
+  for (int i = 0; i < 5000; ++i) {
+    const std::string key = "busy:" + std::to_string(i);
+    client.Say("LOCK " + key + " holder");
+    client.Say("UNLOCK " + key + " holder");
+    server.AdvanceBy(1);
+  }
+  const std::string after = client.Say("HISTORY k");
+  EXPECT_THAT(after, Not(HasSubstr("\"source\" \"memory\"")));
+  EXPECT_THAT(after, testing::ContainsRegex("\"at\" 1700000000128 \"event\" \"queued\" \"key\" "
+                                            "\"k\" \"owner\" \"waiter\".*\"at\" 1700000000123 "
+                                            "\"event\" \"granted\" \"key\" \"k\" \"owner\" "
+                                            "\"holder\""));
+  EXPECT_THAT(after, Not(HasSubstr("\"complete_since\" 1700000000123 ")));
+  EXPECT_THAT(client.Say("HISTORY k OWNER waiter"), Not(HasSubstr("granted")));
+  EXPECT_THAT(client.Say("HISTORY k SINCE 1ms"), HasSubstr("\"events\" []"));
+  EXPECT_THAT(client.Say("HISTORY k COUNT 1"), HasSubstr("granted"));
+  EXPECT_THAT(client.Say("HISTORY k COUNT 1"), Not(HasSubstr("queued")));
+  EXPECT_THAT(client.Say("HISTORY *"), Not(HasSubstr("\"lock\"")));
+  EXPECT_THAT(client.Say("HISTORY busy:1"), HasSubstr("\"events\" []"));
+}
+
 }  // namespace
 }  // namespace fairlock::command

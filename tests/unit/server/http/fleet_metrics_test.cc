@@ -115,6 +115,17 @@ TEST_F(FleetMetricsTest, AStandbyReportsItsOwnLagOnly) {
   EXPECT_EQ(Ask().at("fairlock_fleet_in_sync"), 0);
 }
 
+TEST_F(FleetMetricsTest, NodesThatAreLostOrUnreachableAreCounted) {
+  fleet_.SetLeader("lock1");
+  EXPECT_EQ(Ask().at(R"(fairlock_fleet_nodes{role="lost"})"), 0);
+  EXPECT_EQ(Ask().at("fairlock_fleet_unreachable_nodes"), 0);
+  fleet_.report.nodes[1].role = command::FleetRole::kLost;
+  fleet_.report.nodes[2].is_unreached = true;
+  EXPECT_EQ(Ask().at(R"(fairlock_fleet_nodes{role="lost"})"), 1);
+  EXPECT_EQ(Ask().at(R"(fairlock_fleet_nodes{role="standby"})"), 1);
+  EXPECT_EQ(Ask().at("fairlock_fleet_unreachable_nodes"), 1);
+}
+
 TEST_F(FleetMetricsTest, ANodeThatHasNotReadItsRecordReportsNoLag) {
   fleet_.report.nodes.clear();
   const Samples samples = Ask();

@@ -59,8 +59,9 @@ TEST_F(StatusRoutesTest, TheLeaderIsReadyUnlessItIsUnsure) {
   EXPECT_EQ(Get("/leaderz"), "200 leader\n");
   EXPECT_EQ(Get("/readyz"), "200 ready\n");
   fleet_.report.is_unsure = true;
-  EXPECT_EQ(Get("/leaderz"), "200 leader\n");
-  EXPECT_EQ(Get("/readyz"), "503 etcd has not confirmed anything for 2 s\n");
+  fleet_.report.leader_heard_ms = 7'900;
+  EXPECT_EQ(Get("/leaderz"), "503 etcd has not confirmed for 7 s that this node leads\n");
+  EXPECT_EQ(Get("/readyz"), "503 etcd has not confirmed for 7 s that this node leads\n");
 }
 
 TEST_F(StatusRoutesTest, AStandbyNamesTheLeader) {
@@ -68,6 +69,16 @@ TEST_F(StatusRoutesTest, AStandbyNamesTheLeader) {
   EXPECT_EQ(Get("/leaderz"), "503 standby; lock2 at lock2.example:3247 leads\n");
   JoinFleet("");
   EXPECT_EQ(Get("/leaderz"), "503 standby; no node leads, as far as this node knows\n");
+  fleet_.report.last_leader = "lock3";
+  fleet_.report.leader_heard_ms = 84'000;
+  EXPECT_EQ(
+      Get("/leaderz"),
+      "503 standby; no node leads, as far as this node knows; lock3 did, and was heard of 84 s "
+      "ago\n");
+  fleet_.report.awaits_acceptance = true;
+  EXPECT_EQ(Get("/leaderz"),
+            "503 standby; etcd was restored from a backup, and no node leads until an operator "
+            "accepts that\n");
 }
 
 TEST_F(StatusRoutesTest, AStandbyIsReadyIfItRelaysToALeader) {

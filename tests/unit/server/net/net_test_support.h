@@ -50,6 +50,7 @@ class NullEnvironment final : public command::Clock,
   std::uint64_t MemoryInUse(bool /*asks_anew*/) override { return 0; }
   void LogWarning(std::string_view /*text*/) override {}
   void LogFromScript(script::LogLevel /*level*/, std::string_view /*text*/) override {}
+  void LogAudit(std::string_view) override {}
   void LogFailedLogIn(std::string_view, std::string_view) override {}
   void LogMemoryShort(bool, std::uint64_t, std::uint64_t) override {}
   void LogClosedNewcomer(command::ClosedNewcomer, std::string_view, engine::TimeMs) override {}

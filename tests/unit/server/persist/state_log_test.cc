@@ -7,8 +7,10 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
+#include "storage/records/token_blocks.h"
 #include "tests/doubles/memory_store.h"
 
 namespace fairlock::persist {
@@ -177,6 +179,63 @@ TEST_F(StateLogTest, IsUnsureTwoSecondsAfterAWriteThatDoesNotEnd) {
   Turn();
   EXPECT_GE(log_->completed_batch(), batch);
   EXPECT_FALSE(log_->state().is_unsure);
+}
+
+// A fleet's log is read frame by frame, so batches make a snapshot due however small they are.
+TEST(StateLogSnapshots, ManySmallBatchesBeginASnapshot) {
+  constexpr int kBatches = 100;
+  for (const bool is_followed : {true, false}) {
+    engine::LockEngine engine{engine::EngineOptions{}};
+    engine::Effects effects;
+    engine::Attachment client{engine.clients().Connect("test", "default")};
+    GatedHome home;
+    StateLogOptions options{.durability = persist::Durability::kSync,
+                            .confirms_replies = true,
+                            .snapshots = {.batch_bytes = kBatches * 1'000'000,
+                                          .bytes_of_a_batch = 1'000'000,
+                                          .is_followed = [is_followed] { return is_followed; }},
+                            .wake = [] {},
+                            .unix_ms = [] { return std::int64_t{1'790'000'000'000}; },
+                            .monotonic_ns = [] { return std::uint64_t{1}; }};
+    StateLog log(engine, home, LoadedRows(), std::move(options), engine::Step{1'000, effects});
+    log.AwaitJournal();
+    int batches = 0;
+    while (log.Figures().snapshots == 0 && batches < 10 * kBatches) {
+      log.BeginTurn(1'000);
+      const std::string key = "key" + std::to_string(++batches);
+      engine::LockRequest request;
+      request.key = {0, key};
+      request.owner = "a";
+      engine.Lock(request, client, {1'000, effects});
+      log.EndTurn(1'000);
+      log.AwaitJournal();
+    }
+    const int due_after = is_followed ? kBatches : 4 * kBatches;
+    EXPECT_NEAR(batches, due_after, 5);
+    engine.Detach(client, {1'000, effects});
+  }
+}
+
+// The process started when its clock was a day ahead; it was set back before the locks were read.
+TEST(StateLogClock, AClockThatWasSetBackDoesNotDelayTheFirstGrant) {
+  constexpr std::int64_t kNowMs = 1'790'000'000'000;
+  constexpr engine::Token kTokensOfADay = storage::kTokensOfACopy;
+  const engine::Token now_token =
+      storage::FirstToken({.seconds_since_2020 = (kNowMs - 1'577'836'800'000) / 1'000});
+  engine::LockEngine engine(engine::EngineOptions{.first_token = now_token + kTokensOfADay});
+  engine::Effects effects;
+  GatedHome home;
+  StateLogOptions options{.durability = persist::Durability::kSync,
+                          .confirms_replies = true,
+                          .wake = [] {},
+                          .unix_ms = [] { return kNowMs; },
+                          .monotonic_ns = [] { return std::uint64_t{1}; }};
+  StateLog log(engine, home, LoadedRows(), std::move(options), engine::Step{1'000, effects});
+  log.AwaitJournal();
+  log.BeginTurn(1'000);
+  EXPECT_TRUE(log.state().is_ready);
+  EXPECT_FALSE(log.is_lagging());
+  EXPECT_EQ(engine.next_token(), now_token);
 }
 
 }  // namespace

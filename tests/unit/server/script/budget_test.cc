@@ -79,6 +79,17 @@ constexpr std::string_view kGreedy[] = {
     "local t = {} while true do t[#t + 1] = function() return t end end",
 };
 
+// Each of these leaves so much garbage that collecting it takes long.
+constexpr std::string_view kLeavesGarbage[] = {
+    "local t = {} for i = 1, 1e5 do t[i] = 'a' .. i end",
+    "local t = {} for i = 1, 5e4 do t[i] = {i} end",
+    "local t = {} for i = 1, 5e4 do t[i] = function() return t[i] end end",
+    "local t for i = 1, 1e5 do t = {t} end",
+    "local t = {} for i = 1, 1e5 do t[i] = 'a' .. i end error('x')",
+    "local t = {} while true do t[#t + 1] = #t .. '' end",
+    "return {pcall(cjson.decode, '[' .. ('[1,2,3,4],'):rep(5e4) .. '1]')} == 1",
+};
+
 std::string Repeated(std::string_view text, int count) {
   std::string repeated;
   for (int i = 0; i < count; ++i) repeated += text;
@@ -101,6 +112,44 @@ TEST(ScriptBudget, EndsWhatIsEndless) {
     EXPECT_LT(time.count(), 5'000) << text;
     EXPECT_EQ(stage.Eval("return 1"), ":1\r\n") << text;
   }
+}
+
+TEST(ScriptBudget, CollectsGarbageInManySmallSteps) {
+  for (const std::string_view text : kLeavesGarbage) {
+    ScriptStage stage;
+    stage.host.tick_ns = 1;  // it does not depend on the processor how much they leave
+    const std::size_t before_bytes = stage.interpreter.memory_bytes();
+    stage.Eval(text);
+    ASSERT_TRUE(stage.interpreter.has_garbage()) << text;
+    const std::size_t left_bytes = stage.interpreter.memory_bytes() - before_bytes;
+    // The clock is read before each step, so this is the time of ten steps.
+    std::uint64_t now_ns = stage.host.NowNs();
+    std::size_t largest_bytes = 0;
+    int collections = 0;
+    for (; stage.interpreter.has_garbage(); ++collections) {
+      const std::size_t used_bytes = stage.interpreter.memory_bytes();
+      stage.interpreter.CollectGarbage(now_ns + 12, stage.host);
+      now_ns = stage.host.NowNs();
+      largest_bytes = std::max(largest_bytes, used_bytes - stage.interpreter.memory_bytes());
+    }
+    EXPECT_GT(collections, 20) << text;
+    // A single block may be large.
+    EXPECT_LT(largest_bytes, left_bytes / 2) << text;
+    EXPECT_LT(stage.interpreter.memory_bytes(), before_bytes + left_bytes / 10) << text;
+  }
+}
+
+TEST(ScriptBudget, TheNextScriptPaysForGarbageThatIsNotCollected) {
+  ScriptStage stage({.time_max_ms = 100});
+  stage.host.tick_ns = 1;
+  stage.Eval(kLeavesGarbage[0]);
+  ASSERT_TRUE(stage.interpreter.has_garbage());
+  stage.host.tick_ns = 60'000'000;
+  EXPECT_THAT(stage.Eval("return redis.call('ECHO', 'x')"),
+              HasSubstr("the script was stopped after 100 ms"));
+  EXPECT_FALSE(stage.interpreter.has_garbage());
+  stage.host.tick_ns = 1;
+  EXPECT_EQ(stage.Eval("return redis.call('ECHO', 'x')"), "$1\r\nx\r\n");
 }
 
 TEST(ScriptBudget, EndsWhatTakesMemoryWithoutEnd) {

@@ -2,11 +2,14 @@
 #include <gmock/gmock.h>
 #include <grpcpp/support/status_code_enum.h>
 
+#include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
 
+#include "tests/unit/storage/etcd/etcd_server.h"
 #include "tests/unit/storage/etcd/etcd_test_support.h"
 #include "tests/unit/storage/etcd/fake_etcd.h"
 
@@ -168,7 +171,7 @@ TEST_F(EtcdFaults, EachErrorOfEtcdHasItsOutcome) {
   EXPECT_EQ(WriteAfterError(grpc::PERMISSION_DENIED, "etcdserver: permission denied").outcome,
             Outcome::kFailed);
   EXPECT_EQ(WriteAfterError(grpc::INVALID_ARGUMENT, "etcdserver: user name is empty").outcome,
-            Outcome::kFailed);
+            Outcome::kUnavailable);
   EXPECT_EQ(etcd_.applied(), 0);
 }
 
@@ -203,8 +206,36 @@ TEST_F(EtcdFaults, AFailedLoginSendsNoWrite) {
             Outcome::kUnavailable);
   const TxnAnswer wrong = WriteAfterError(
       grpc::INVALID_ARGUMENT, "etcdserver: authentication failed, invalid user ID or password");
-  EXPECT_EQ(wrong.outcome, Outcome::kFailed);
+  EXPECT_EQ(wrong.outcome, Outcome::kUnavailable);
   EXPECT_EQ(etcd_.applied(), 0);
+}
+
+// After pauses of 100, 200, ... ms. Another password is tried at once.
+TEST_F(EtcdFaults, LoginsThatFailBecomeRare) {
+  const TestFolder folder;
+  const std::string file = folder.PathOf("password");
+  std::ofstream(file) << "wrong";
+  client_ = ClientOf({.endpoints = {etcd_.endpoint()}, .user = "u", .password_file = file});
+  const std::string refusal = "etcdserver: authentication failed, invalid user ID or password";
+  constexpr int kAttempts = 200;
+  for (int i = 0; i <= kAttempts; ++i) etcd_.NextError(grpc::INVALID_ARGUMENT, refusal);
+  const auto began = steady_clock::now();
+  for (int i = 0; i < kAttempts; ++i) {
+    const TxnAnswer answer = client_->Transact(GuardedPut("k", 0, "v"), kTimeout);
+    ASSERT_EQ(answer.outcome, Outcome::kUnavailable);
+    ASSERT_THAT(answer.message, HasSubstr("authentication failed"));
+  }
+  int logins_max = 1;
+  auto pause = milliseconds(100);
+  for (auto at = began + pause; at < steady_clock::now(); at += pause) {
+    ++logins_max;
+    pause = std::min(2 * pause, milliseconds(2'000));
+  }
+  const int logins = etcd_.requests();
+  EXPECT_LE(logins, logins_max);
+  std::ofstream(file) << "another";
+  client_->Transact(GuardedPut("k", 0, "v"), kTimeout);
+  EXPECT_EQ(etcd_.requests(), logins + 1);
 }
 
 TEST_F(EtcdFaults, LeasesAndCompactionAreWrites) {

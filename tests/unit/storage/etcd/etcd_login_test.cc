@@ -1,6 +1,8 @@
 // Passwords and certificates, tested with a real etcd.
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -27,6 +29,11 @@ class EtcdLogin : public testing::Test {
   }
 
   void EnableLogin() { etcd_.Ctl({"auth", "enable"}); }
+  void ChangePassword(const std::string& password) {
+    etcd_.Ctl({"--user", "root:root", "user", "delete", "fairlock"});
+    etcd_.Ctl({"--user", "root:root", "user", "add", "fairlock:" + password});
+    etcd_.Ctl({"--user", "root:root", "user", "grant-role", "fairlock", "writer"});
+  }
 
   EtcdOptions OptionsOf(const std::string& user, const std::string& password) const {
     EtcdOptions options = etcd_.options();
@@ -51,11 +58,32 @@ TEST_F(EtcdLogin, AWrongPasswordAndNoUserAreRefusedWithEtcdsWords) {
   EnableLogin();
   const auto wrong = ClientOf(OptionsOf("fairlock", "guess"));
   const TxnAnswer refused = wrong->Transact(PutOf("/fairlock/k", "v"), kTimeout);
-  EXPECT_EQ(refused.outcome, Outcome::kFailed);
+  EXPECT_EQ(refused.outcome, Outcome::kUnavailable);
   EXPECT_THAT(refused.message, HasSubstr("authentication failed"));
   const TxnAnswer nobody = ClientOf(etcd_.options())->Transact(PutOf("k", "v"), kTimeout);
-  EXPECT_EQ(nobody.outcome, Outcome::kFailed);
+  EXPECT_EQ(nobody.outcome, Outcome::kUnavailable);
   EXPECT_THAT(nobody.message, HasSubstr("user name is empty"));
+}
+
+TEST_F(EtcdLogin, TheFileWithThePasswordIsReadAtEachLogin) {
+  EnableLogin();
+  const TestFolder folder;
+  const std::string file = folder.PathOf("password");
+  const auto write = [&](const std::string& text) { std::ofstream(file) << text << "\n"; };
+  write("secret");
+  EtcdOptions options = OptionsOf("fairlock", "secret");
+  options.password_file = file;
+  const auto client = ClientOf(options);
+  Set(*client, "/fairlock/k", "one");
+  ChangePassword("second");
+  const TxnAnswer refused = client->Transact(PutOf("/fairlock/k", "lost"), kTimeout);
+  EXPECT_EQ(refused.outcome, Outcome::kUnavailable) << refused.message;
+  write("second");
+  Set(*client, "/fairlock/k", "two");
+  // A file that is being replaced does no harm.
+  std::filesystem::remove(file);
+  std::this_thread::sleep_for(milliseconds(2'500));
+  Set(*client, "/fairlock/k", "three");
 }
 
 TEST_F(EtcdLogin, AnExpiredTokenIsRenewedWithinTheCall) {
@@ -139,6 +167,25 @@ TEST_F(EtcdTls, NothingIsSentWithoutTrustOrWithoutTheClientsCertificate) {
   const Answer unknown_server = WriteWith(other_authority);
   EXPECT_EQ(unknown_server.outcome, Outcome::kUnavailable) << unknown_server.message;
   EXPECT_NE(ClientOf(etcd_->options())->Range({.key = "k"}, kTimeout).count, 1);
+}
+
+TEST_F(EtcdTls, ACertificateThatWasReplacedIsUsedForTheNextConnection) {
+  const std::string good = PathOf("client.crt");
+  EtcdOptions options = etcd_->options();
+  options.cert_file = PathOf("used.crt");
+  options.key_file = PathOf("used.key");
+  RunProgram({"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+              "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", options.key_file, "-out",
+              options.cert_file, "-subj", "/CN=stranger", "-days", "2"});
+  const auto client = ClientOf(options);
+  EXPECT_NE(client->Transact(PutOf("k", "v"), kTimeout).outcome, Outcome::kDone);
+  const auto overwrite = std::filesystem::copy_options::overwrite_existing;
+  std::filesystem::copy_file(good, options.cert_file, overwrite);
+  std::filesystem::copy_file(PathOf("client.key"), options.key_file, overwrite);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (client->Transact(PutOf("k", "v"), kTimeout).outcome != Outcome::kDone) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end);
+  }
 }
 
 TEST_F(EtcdTls, AFileThatCannotBeReadIsNamed) {

@@ -86,20 +86,22 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     ThatALoginMayEnd, EtcdOutcome,
     testing::Values(
-        Row{grpc::UNAUTHENTICATED, "etcdserver: invalid auth token", {kFailed, kAuthenticate}},
+        Row{grpc::UNAUTHENTICATED, "etcdserver: invalid auth token", {kUnavailable, kAuthenticate}},
         Row{grpc::INVALID_ARGUMENT,
             "etcdserver: revision of auth store is old",
-            {kFailed, kAuthenticate}},
-        Row{grpc::UNKNOWN, "auth: revision in header is old", {kFailed, kAuthenticate}},
-        Row{grpc::INVALID_ARGUMENT, "etcdserver: user name is empty", {kFailed, kAuthenticate}}));
+            {kUnavailable, kAuthenticate}},
+        Row{grpc::UNKNOWN, "auth: revision in header is old", {kUnavailable, kAuthenticate}},
+        Row{grpc::INVALID_ARGUMENT,
+            "etcdserver: user name is empty",
+            {kUnavailable, kAuthenticate}},
+        Row{grpc::INVALID_ARGUMENT,
+            "etcdserver: authentication failed, invalid user ID or password",
+            {kUnavailable, kNextEndpoint}}));
 
 INSTANTIATE_TEST_SUITE_P(
     Permanent, EtcdOutcome,
     testing::Values(
         Row{grpc::PERMISSION_DENIED, "etcdserver: permission denied", {kFailed, kNothing}},
-        Row{grpc::INVALID_ARGUMENT,
-            "etcdserver: authentication failed, invalid user ID or password",
-            {kFailed, kNothing}},
         Row{grpc::INVALID_ARGUMENT, "etcdserver: request is too large", {kFailed, kNothing}},
         Row{grpc::INVALID_ARGUMENT,
             "etcdserver: too many operations in txn request",

@@ -1,7 +1,9 @@
 #include "storage/records/record.h"
 
 #include <gmock/gmock.h>
+#include <xxhash.h>
 
+#include "storage/byte_coding.h"
 #include "storage/records/snapshot_heading.h"
 #include "tests/unit/storage/decode_anything.h"
 #include "tests/unit/storage/storage_test_support.h"
@@ -76,11 +78,16 @@ TEST(StorageRecord, AnotherKindNumberOrPredecessorIsRefused) {
   EXPECT_FALSE(OpenStatus(bytes, RecordKind::kBatch, 7, 12).ok());
 }
 
-TEST(StorageRecord, AnUnknownVersionIsRefusedWithBothVersionsNamed) {
+TEST(StorageRecord, ALaterFormatIsRefusedWithBothVersionsNamed) {
   std::string bytes = SomeBatch();
   bytes[0] = 2;
+  EXPECT_EQ(OpenStatus(bytes).code(), StatusCode::kDamaged);  // a flipped bit
+  const std::size_t sealed = bytes.size() - kRecordSealBytes;
+  WriteFixed(bytes.data() + sealed, std::uint64_t{XXH3_64bits_withSeed(bytes.data(), sealed, 11)});
+  EXPECT_EQ(OpenStatus(bytes).code(), StatusCode::kNewer);
   EXPECT_EQ(OpenStatus(bytes).message(),
-            "batch 7 has format version 2; this program reads only version 1");
+            "batch 7 has format version 2, and this program reads only version 1; it was written "
+            "by a newer version of fairlock");
 }
 
 TEST(StorageRecord, AnUnknownKindOfRowIsNamedWithItsChange) {
@@ -94,7 +101,10 @@ TEST(StorageRecord, AnUnknownKindOfRowIsNamedWithItsChange) {
   Change change;
   EXPECT_TRUE(record->Next(change));
   EXPECT_FALSE(record->Next(change));
-  EXPECT_EQ(record->status().message(), "batch 7, change 2 of 2: unknown kind of row 9");
+  EXPECT_EQ(record->status().code(), StatusCode::kNewer);
+  EXPECT_EQ(record->status().message(),
+            "batch 7, change 2 of 2 is an unknown kind of row, 9; it was written by a newer "
+            "version of fairlock");
 }
 
 TEST(StorageRecord, BytesBehindTheLastChangeAreRefused) {

@@ -39,6 +39,13 @@ class Log {
     }
     for (std::string& frame : FramesOf(group, 30)) frames_.push_back(std::move(frame));
   }
+  // Adds a frame with one batch of this many bytes.
+  void AddFrame(std::size_t bytes) {
+    std::string group;
+    const std::string text(bytes, 'b');
+    AppendRecord(group, {.kind = RecordKind::kBatch, .number = 1, .bytes = text});
+    for (std::string& frame : FramesOf(group)) frames_.push_back(std::move(frame));
+  }
   PageReader Pages() {
     return {.read = [this](const etcd::Get& get) { return Read(get); }, .frames_per_page = 16};
   }
@@ -83,9 +90,32 @@ TEST(LogReading, ARangeEndsWithItsPage) {
   const Status status = ReadFrames(log.Pages(), log.keys, {.end = log.end()}, reading);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(reading.next_frame(), 101U);
-  ASSERT_EQ(log.ranges().size(), 7U);
-  EXPECT_EQ(log.ranges().front(), std::pair(1UL, 17UL));
-  EXPECT_EQ(log.ranges().back(), std::pair(97UL, 101UL));
+  // Pages of small frames become larger.
+  ASSERT_EQ(log.ranges().size(), 3U);
+  EXPECT_EQ(log.ranges()[0], std::pair(1UL, 17UL));
+  EXPECT_EQ(log.ranges()[1], std::pair(17UL, 49UL));
+  EXPECT_EQ(log.ranges()[2], std::pair(49UL, 101UL));
+}
+
+TEST(LogReading, ThePagesOfALongLogOfSmallFramesAreFew) {
+  Log log;
+  for (int i = 0; i < 10'000; ++i) log.Add("");
+  NamingSink sink;
+  LogReading reading(log.keys, sink);
+  TakeHeading(reading, 0);
+  ASSERT_TRUE(ReadFrames(log.Pages(), log.keys, {.end = log.end()}, reading).ok());
+  EXPECT_LE(log.ranges().size(), 85U);
+  for (const auto& [begin, end] : log.ranges()) EXPECT_LE(end - begin, 128U);
+}
+
+TEST(LogReading, PagesOfLargeFramesDoNotGrow) {
+  Log log;
+  for (int i = 0; i < 100; ++i) log.AddFrame(10'000);
+  NamingSink sink;
+  LogReading reading(log.keys, sink);
+  TakeHeading(reading, 0);
+  ASSERT_TRUE(ReadFrames(log.Pages(), log.keys, {.end = log.end()}, reading).ok());
+  EXPECT_EQ(log.ranges().size(), 7U);
 }
 
 TEST(LogReading, BatchesThatAreTooManyToKeepAreReadAgain) {

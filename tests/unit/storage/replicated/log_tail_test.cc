@@ -136,7 +136,8 @@ TEST_F(LogTailTest, ATakeOverBeforeTheFirstLoadReadsEverything) {
   EXPECT_EQ(warm.tail().loads(), 1U);
 }
 
-TEST_F(LogTailTest, ASnapshotIsReadAsAColdLoadReadsIt) {
+// The snapshot describes the state that the standby has.
+TEST_F(LogTailTest, ASnapshotCostsAStandbyThatFollowsNoLoad) {
   RowTable rows;
   Leader leader(etcd_.options(), "a");
   Writing writing(leader.store(), leader.Load(rows));
@@ -144,16 +145,40 @@ TEST_F(LogTailTest, ASnapshotIsReadAsAColdLoadReadsIt) {
   writing.journal().AwaitWritten();
   Warm warm(etcd_.options());
   ASSERT_TRUE(warm.AwaitSync(leader));
-  writing.SnapshotAmongBatches(ColdRows(), true);
-  writing.journal().AwaitWritten();
-  ASSERT_TRUE(Becomes([&] { return warm.tail().loads() == 2; }));
-  writing.Write(10);
-  writing.journal().AwaitWritten();
-  ASSERT_TRUE(warm.AwaitSync(leader));
+  for (int snapshots = 0; snapshots < 3; ++snapshots) {
+    writing.SnapshotAmongBatches(ColdRows(), true);
+    writing.Write(10);
+    writing.journal().AwaitWritten();
+    ASSERT_TRUE(warm.AwaitSync(leader));
+    EXPECT_TRUE(warm.tail().lag().is_following);
+  }
   writing.journal().Stop();
   Leader next(etcd_.options(), "b");
   ExpectWarmIsCold(warm, next);
-  EXPECT_EQ(warm.tail().loads(), 2U);
+  EXPECT_EQ(warm.tail().loads(), 1U);
+}
+
+// A standby that was cut off while a snapshot was written continues if the snapshot left the last
+// frame that it has, or nothing but later ones; otherwise it begins again.
+TEST_F(LogTailTest, ASnapshotThatWasNotSeenIsReadOnlyIfFramesAreMissing) {
+  for (const int batches_missed : {0, 1}) {
+    RowTable rows;
+    Leader leader(etcd_.options(), "a" + std::to_string(batches_missed));
+    Writing writing(leader.store(), leader.Load(rows));
+    writing.Write(10);
+    writing.journal().AwaitWritten();
+    RowTable copied;
+    LogCopy copy(KeysOfTest(), [&]() -> ChangeSink& { return copied = RowTable(); });
+    CatchUp(copy);
+    WriteOneByOne(writing, batches_missed);
+    writing.SnapshotAmongBatches(ColdRows(), true);
+    writing.Write(10);
+    writing.journal().AwaitWritten();
+    CatchUp(copy);
+    EXPECT_EQ(copied.rows(), ColdRows().rows());
+    EXPECT_EQ(copy.begun(), batches_missed == 0 ? 1U : 2U);
+    writing.journal().Stop();
+  }
 }
 
 TEST_F(LogTailTest, ARestartOfEtcdCostsNoLoad) {
@@ -172,6 +197,25 @@ TEST_F(LogTailTest, ARestartOfEtcdCostsNoLoad) {
   writing.journal().AwaitWritten();
   EXPECT_TRUE(warm.AwaitSync(leader));
   EXPECT_EQ(warm.tail().loads(), 1U);
+  writing.journal().Stop();
+  Leader next(etcd_.options(), "b");
+  ExpectWarmIsCold(warm, next);
+}
+
+// The watch comes to the member that works only after it has failed at the other one.
+TEST_F(LogTailTest, ItFollowsWhileTheFirstMemberIsDown) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  Writing writing(leader.store(), leader.Load(rows));
+  writing.Write(30);
+  writing.journal().AwaitWritten();
+  etcd::EtcdOptions options = etcd_.options();
+  options.endpoints.insert(options.endpoints.begin(), {.address = "127.0.0.1:1"});
+  Warm warm(options);
+  EXPECT_TRUE(warm.AwaitSync(leader));
+  writing.Write(30);
+  writing.journal().AwaitWritten();
+  EXPECT_TRUE(warm.AwaitSync(leader));
   writing.journal().Stop();
   Leader next(etcd_.options(), "b");
   ExpectWarmIsCold(warm, next);
@@ -225,6 +269,31 @@ TEST_F(LogTailTest, AFrameThatWasDeletedIsDamageForBoth) {
   ASSERT_FALSE(end.ok());
   EXPECT_EQ(end.status().code(), StatusCode::kDamaged);
   EXPECT_EQ(end.status().message(), "frame 2 is missing");
+}
+
+// A standby says why it does not follow, and follows again once a snapshot holds only known rows.
+TEST_F(LogTailTest, ARowOfANewerVersionIsNoDamage) {
+  RowTable rows;
+  Leader leader(etcd_.options(), "a");
+  Writing writing(leader.store(), leader.Load(rows));
+  WriteOneByOne(writing, 2);
+  Warm warm(etcd_.options());
+  ASSERT_TRUE(warm.AwaitSync(leader));
+  EXPECT_EQ(warm.tail().lag().unreadable, "");
+  const RowTable known = ColdRows();
+  RecordWriter newer;
+  newer.Put(RowKind::kMeta, "\x7f", "from later");
+  writing.journal().Append(newer);
+  writing.journal().AwaitWritten();
+  ASSERT_TRUE(Becomes([&] { return !warm.tail().lag().unreadable.empty(); }));
+  EXPECT_FALSE(warm.tail().lag().is_following);
+  EXPECT_EQ(warm.tail().lag().unreadable,
+            "batch 3, change 1 of 1 has content that this program does not know; it was written by "
+            "a newer version of fairlock");
+  writing.Snapshot(known);
+  writing.journal().AwaitWritten();
+  EXPECT_TRUE(warm.AwaitSync(leader));
+  EXPECT_EQ(warm.tail().lag().unreadable, "");
 }
 
 TEST_F(LogTailTest, ALeaderThatIsDeposedWhileItReadsStopsReading) {

@@ -54,6 +54,12 @@ class StandbyTest : public testing::Test {
     return leader_.committed();
   }
 
+  void WriteKey(const std::string& key, const std::string& value) {
+    etcd::Txn txn;
+    txn.then.push_back(etcd::Put{.key = key, .value = value});
+    ASSERT_EQ(leader_client_->Transact(txn, 5s).outcome, etcd::Outcome::kDone);
+  }
+
   bool AwaitSeen(std::uint64_t sequence) {
     return Becomes([&] { return standby_->Seen().sequence == sequence; });
   }
@@ -154,6 +160,51 @@ TEST_F(StandbyTest, ARefusedConnectionCountsOnlyWhileTheLeaderIsSilent) {
   EXPECT_TRUE(Becomes([this] { return has_ended_.load(); }));
   EXPECT_TRUE(status_.ok()) << status_.message();
   EXPECT_EQ(writer_.committed().beat.leader, "b");
+}
+
+TEST_F(StandbyTest, ALeaderThatIsNotHeardOfIsLostAlsoIfEtcdDoesNotAnswer) {
+  Begin();
+  etcd_.Stop();
+  now_ += 3'999;
+  EXPECT_TRUE(StillWaits());
+  EXPECT_FALSE(last_view().is_lost);
+  EXPECT_EQ(standby_->HeardMsAgo(), 3'999);
+  now_ += 1;
+  EXPECT_TRUE(Becomes([&] { return last_view().is_lost; }));
+  EXPECT_EQ(last_view().beat.leader, "a");
+  SeenBeat heard = leader_.committed();
+  ++heard.revision;
+  ++heard.beat.sequence;
+  standby_->Hear(heard);
+  EXPECT_TRUE(Becomes([&] { return !last_view().is_lost; }));
+  EXPECT_FALSE(has_ended_);
+}
+
+// A node that was started after a restore has seen no newer beat, but others have.
+TEST_F(StandbyTest, TheMarkOfARestoreStopsATakeOverUntilAnOperatorAccepts) {
+  WriteKey("/fairlock/t/p/00/restored", "7");
+  Begin();
+  Beat({.hands_over = true});
+  EXPECT_TRUE(Becomes([&] { return standby_->AwaitsAcceptance(); }));
+  EXPECT_TRUE(StillWaits());
+  EXPECT_TRUE(last_view().awaits_acceptance);
+  standby_->AcceptRestore();
+  EXPECT_TRUE(Becomes([&] { return has_ended_.load(); }));
+  EXPECT_TRUE(status_.ok()) << status_.message();
+  EXPECT_EQ(writer_.committed().beat.epoch, 8U);
+  EXPECT_TRUE(standby_->is_restored());
+}
+
+TEST_F(StandbyTest, ANodeThatNoticesARestoreMarksIt) {
+  Begin();
+  standby_->DoubtEtcd();
+  Beat({.hands_over = true});
+  EXPECT_TRUE(Becomes([&] { return etcd_.Find("/fairlock/t/p/00/restored").value == "1"; }));
+  EXPECT_TRUE(StillWaits());
+  // Another node's operator has accepted it.
+  WriteKey("/fairlock/t/p/00/accepted", "1");
+  EXPECT_TRUE(Becomes([&] { return has_ended_.load(); }));
+  EXPECT_EQ(writer_.committed().beat.epoch, 2U);
 }
 
 TEST_F(StandbyTest, AnImportThatItHearsOfEndsIt) {

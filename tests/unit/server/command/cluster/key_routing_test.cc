@@ -91,6 +91,23 @@ TEST_F(KeyRoutingTest, OtherKeysAreAtTheirLeader) {
                 std::to_string(SlotOf(KeyOf(2))) + "; try again in a moment");
 }
 
+// The node that executes the request logs it.
+TEST_F(KeyRoutingTest, ARequestOfAnotherNodeLeavesNoLineOfTheAudit) {
+  const std::vector<std::string>& lines = server_.environment().audit;
+  EXPECT_THAT(client_.Say("BREAK " + KeyOf(1)), StartsWith("-MOVED"));
+  EXPECT_THAT(client_.Say("BREAK " + KeyOf(2)), StartsWith("-CLUSTERDOWN"));
+  client_.Say("MULTI");
+  EXPECT_THAT(client_.Say("BREAK " + KeyOf(1)), StartsWith("-MOVED"));
+  client_.Say("DISCARD");
+  EXPECT_THAT(lines, testing::IsEmpty());
+  client_.Say("BREAK " + KeyOf(0));
+  EXPECT_THAT(lines, testing::SizeIs(1));
+  StandBy();
+  EXPECT_THAT(client_.Say("BREAK " + KeyOf(0)), StartsWith("-MOVED"));
+  EXPECT_THAT(client_.Say("FLUSHALL"), StartsWith("-CLUSTERDOWN"));
+  EXPECT_THAT(lines, testing::SizeIs(1));
+}
+
 TEST_F(KeyRoutingTest, AClientWithTlsIsSentToTheTlsPort) {
   fleet_.report.nodes[3].tls_port = 3250;
   const std::string key = KeyOf(1);

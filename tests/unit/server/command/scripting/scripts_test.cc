@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "server/command/server_parts.h"
 #include "tests/unit/server/command/command_test_support.h"
@@ -34,6 +35,25 @@ TEST_F(ScriptsTest, CallTheCommandsOfTheTable) {
   EXPECT_EQ(client_.Say({"EVAL", "return redis.call('UNLOCK', KEYS[1], ARGV[1])", "1", "k", "me"}),
             "1");
   EXPECT_EQ(client_.Say("LOCKED k"), "0");
+}
+
+// They are copied until the step ends, and what is sent then delays others.
+TEST_F(ScriptsTest, PublishABoundedNumberOfBytes) {
+  constexpr std::string_view kText =
+      "local s, n = ('x'):rep(2^20), 0 for i = 1, 20 do "
+      "if type(redis.pcall(ARGV[1], 'news', s)) == 'number' then n = n + 1 end end return n";
+  for (const auto& [subscribe, publish] :
+       {std::pair("SUBSCRIBE news", "PUBLISH"), std::pair("SSUBSCRIBE news", "SPUBLISH")}) {
+    // Without a receiver, nothing is copied.
+    EXPECT_EQ(client_.Say({"EVAL", kText, "0", publish}), "20");
+    other_.Say(subscribe);
+    EXPECT_EQ(client_.Say({"EVAL", kText, "0", publish}), "15");
+    EXPECT_EQ(client_.Say({"EVAL", kText, "0", publish}), "15");
+  }
+  EXPECT_THAT(
+      client_.Say(
+          {"EVAL", "for i = 1, 17 do redis.call('PUBLISH', 'news', ('x'):rep(2^20)) end", "0"}),
+      HasSubstr("the messages of one script or transaction have at most 16 MiB"));
 }
 
 // STATS counts its rows before it writes them, whatever the reply is sent to.

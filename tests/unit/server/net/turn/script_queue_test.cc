@@ -35,6 +35,18 @@ TEST(ScriptQueue, OneConnectionComesBeforeManyOfItsAccountThatHaveRunScripts) {
   EXPECT_EQ(queue.TakeNext(), &little);
 }
 
+TEST(ScriptQueue, WhatAScriptHasLeftIsChargedToItsAccount) {
+  ScriptQueue queue;
+  std::array<Sender, 2> senders;
+  queue.ChargeLast(kMs);  // nobody has run anything
+  queue.Charge(senders[0], "one", kMs);
+  queue.ChargeLast(2 * kMs);
+  queue.Charge(senders[1], "other", 2 * kMs);
+  queue.Add(senders[0], "one");
+  queue.Add(senders[1], "other");
+  EXPECT_EQ(queue.TakeNext(), &senders[1]);
+}
+
 TEST(ScriptQueue, AnAccountWaitsForOneScriptOfAFloodOfConnectionsOfAnother) {
   ScriptQueue queue;
   std::array<Sender, 50> flood;
