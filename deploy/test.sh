@@ -15,7 +15,9 @@ cd "$(dirname "$0")/.."
 deploy/install-packages.sh build run test
 deploy/install-node-modules.sh || true
 deploy/install-jars.sh || true
+deploy/build-java-client.sh || true
 deploy/install-go-modules.sh || true
+deploy/install-etcd.sh || true
 
 if [ "${1:-}" = --prepare ]; then
   exec cmake --preset release -DFAIRLOCK_TESTS=ON -DFAIRLOCK_BENCH=ON

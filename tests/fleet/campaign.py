@@ -17,12 +17,14 @@ The exit status is 0 if no promise was broken, and 1 otherwise.
 import argparse
 import datetime
 import json
+import math
 import pathlib
 import random
 import sys
 import time
 
 import sessions  # imported first, because it finds the modules of the histories
+import commits
 import fleet_checker
 import fleet_faults
 import linked_fleet
@@ -33,7 +35,7 @@ import workload
 assert sessions
 # Both are longer than fleet_lines.GRACE, which the checker relies on.
 OPTIONS = ("--reconnect-grace", "30s", "--restart-grace", "30s")
-SERVICE_SECONDS_MAX = 60
+SERVICE_SECONDS_MAX = 120
 FINISH_SECONDS_MAX = 90
 GIVE_UP_SECONDS = 5
 FINDINGS_SHOWN = 10
@@ -52,21 +54,29 @@ class Campaign:
         self.quiet = []           # how long the probes' requests took without a fault, in seconds
         self.beside = []          # and while another partition had one
         self.findings = []
+        self.history = None       # of the newest segment
         self.has_failed = False
         self.requests = 0
         self.logs = ""            # of the nodes, if there are findings
+        self.end = math.inf       # of the monotonic clock: no fault begins later
         self.episodes = []        # (kind, notes, begin, end) of this segment, in nanoseconds
 
     def run(self, order):
         partitions = self.arguments.partitions
-        with linked_fleet.LinkedFleet(*OPTIONS, partitions=partitions,
-                                      nodes_each=2 if partitions > 1 else 3) as self.fleet:
+        with linked_fleet.LinkedFleet(
+                *OPTIONS, partitions=partitions, nodes_each=2 if partitions > 1 else 3,
+                past=self.arguments.etcd_data, start_etcd=self.start_etcd(),
+                has_users=True) as self.fleet:
+            if self.arguments.other_version:
+                self.fleet.programs.append(str(self.arguments.other_version))
             self.probes = [probe.Probe(self.fleet.client_ports, tag) for tag in self.fleet.tags()]
             for one in self.probes:
                 one.start()
+            if self.arguments.minutes:
+                self.end = time.monotonic() + 60 * self.arguments.minutes
             for number, first in enumerate(range(0, len(order), self.arguments.segment), 1):
                 self.run_segment(number, order[first:first + self.arguments.segment])
-                if self.has_failed or (self.findings and self.arguments.stop):
+                if self.has_failed or (self.findings and self.arguments.stop) or self.is_over():
                     break
             for one in self.probes:
                 one.is_over.set()
@@ -77,12 +87,20 @@ class Campaign:
                 self.keep_logs()
         return self.findings
 
+    def start_etcd(self):
+        count, folder = self.arguments.commits, self.arguments.etcd_data
+        if not count:
+            return None
+        return lambda fleet: commits.start_etcd(fleet, count, folder, self.out)
+
     def run_segment(self, number, kinds):
         load = workload.Workload(self.fleet.client_ports, self.arguments.seed, number,
                                  self.fleet.tags())
         self.episodes = []
         try:
             for kind in kinds:
+                if self.is_over():
+                    break
                 self.sleep()
                 self.run_fault(kind)
             self.sleep()
@@ -95,7 +113,11 @@ class Campaign:
             self.findings += load.failures
         self.judge(number, history)
 
+    def is_over(self):
+        return time.monotonic() > self.end
+
     def judge(self, number, history):
+        self.history = history
         found = fleet_checker.judge(history)
         self.requests += len(history.requests)
         self.out(f"segment {number}: {len(history.requests)} requests, {len(history.closes)} lost, "
@@ -118,11 +140,12 @@ class Campaign:
         self.fleet.struck = self.chance.randrange(self.fleet.partitions)
         struck = [self.probes[self.fleet.struck]]
         beside = [one for one in self.probes if one not in struck]
-        if kind not in fleet_faults.OF_ONE_PARTITION:
+        if kind in fleet_faults.OF_ALL_PARTITIONS:
             struck, beside = self.probes, []
         began, began_at = sessions.now(), time.monotonic()
         clock = datetime.datetime.now(datetime.timezone.utc).strftime("%H:%M:%S.%f")[:-3]
-        for seconds in fleet_faults.KINDS[kind](self.fleet, self.chance):
+        strike = {**fleet_faults.KINDS, **fleet_faults.OF_TWO_VERSIONS}[kind]
+        for seconds in strike(self.fleet, self.chance):
             time.sleep(seconds)
         healed = time.monotonic()
         is_back = all(one.await_answer(healed, SERVICE_SECONDS_MAX) for one in self.probes)
@@ -135,7 +158,7 @@ class Campaign:
         self.out(f"{clock} {kind:22} {gap:6.2f} s without a lock; {'; '.join(self.fleet.notes)}")
         if not is_back:
             raise AssertionError(f"no lock was granted within {SERVICE_SECONDS_MAX} s after "
-                                 f"{kind}: {self.fleet.logs()}")
+                                 f"{kind}: {self.fleet.etcd_states()} {self.fleet.logs()}")
 
     def episode_at(self, at):
         for kind, notes, begin, end in reversed(self.episodes):
@@ -172,11 +195,17 @@ def parsed(words):
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--faults", type=int, default=300, help="how many (default: %(default)s)")
+    parser.add_argument("--minutes", type=float, default=0, metavar="M",
+                        help="begin no fault after this time, without that of --commits")
     parser.add_argument("--seed", type=int, default=1, help="decides the order and the details")
     parser.add_argument("--kinds", nargs="+", choices=[*fleet_faults.KINDS, restored_backup.KIND],
                         default=list(fleet_faults.KINDS), metavar="KIND",
                         help="of " + ", ".join(fleet_faults.KINDS) + "; and, only if it is named, "
                              f"{restored_backup.KIND}, which comes last")
+    parser.add_argument("--other-version", type=pathlib.Path, metavar="FAIRLOCKD",
+                        help="add a kind, " + fleet_faults.VERSION_CHANGED + ": the nodes are "
+                             "restarted one after the other with this binary, or with the first "
+                             "one again")
     parser.add_argument("--partitions", type=int, default=1, metavar="N",
                         help="more than 1: the fleet has this many, with two nodes each, and a "
                              "fault of nodes strikes those of one partition; the clients of the "
@@ -186,6 +215,12 @@ def parsed(words):
                              "another partition is more than this times the p99 without a fault "
                              "(default: 0: the ratio is only printed, because on a small machine "
                              "the processes that a fault restarts take the processors)")
+    parser.add_argument("--commits", type=int, default=0, metavar="N",
+                        help="before the first fault, write N transactions into the log")
+    parser.add_argument("--etcd-data", type=pathlib.Path, metavar="FOLDER",
+                        help="with --commits: keep the data of etcd there after they were made, "
+                             "and make none if it is there already; it can be used by the version "
+                             "of etcd that wrote it")
     parser.add_argument("--seconds-between", type=float, default=2,
                         help="how long the fleet runs between two faults, on average")
     parser.add_argument("--segment", type=int, default=20,
@@ -199,6 +234,12 @@ def parsed(words):
     if min(arguments.faults, arguments.segment, arguments.partitions) < 1 \
             or arguments.seconds_between <= 0:
         parser.error("--faults, --segment, --partitions and --seconds-between must be positive")
+    if arguments.commits < 0 or (arguments.commits and arguments.partitions > 1):
+        parser.error("--commits must not be negative, and is for one partition")
+    if arguments.etcd_data and not arguments.commits:
+        parser.error("--etcd-data is for --commits")
+    if arguments.other_version:
+        arguments.kinds.append(fleet_faults.VERSION_CHANGED)
     if arguments.keep:
         arguments.keep.mkdir(parents=True, exist_ok=True)
     return arguments

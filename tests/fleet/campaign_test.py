@@ -1,28 +1,59 @@
 """A short form of campaign.py: only the short faults, under load, judged once."""
 
+import copy
+import re
+import tempfile
 import unittest
 
 import campaign
+import fleet_checker
+import planted
 
-KINDS = ("leader-killed", "etcd-leader-killed", "both-leaders-killed", "standby-killed",
-         "rolling-restart", "node-etcd-cut", "peers-cut", "clients-delayed")
+KINDS = (("etcd-leader-killed", "both-leaders-killed", "standby-killed", "rolling-restart"),
+         ("node-etcd-cut", "peers-cut", "clients-delayed", "hand-over", "standby-clock-back"))
+COMMITS = 200
 REQUESTS_MIN = 500
 
 
 class Short(unittest.TestCase):
 
     def test_no_promise_is_broken(self):
+        with tempfile.TemporaryDirectory() as folder:
+            words = ["--seconds-between", "1", "--commits", str(COMMITS), "--etcd-data",
+                     f"{folder}/data"]
+            first, one = self.check_run(words, KINDS[0])
+            second, _ = self.check_run(words, KINDS[1])
+        self.assertIn("commits were made", first)
+        self.assertNotIn("commits were made", second)
+        self.check_planted(one.history)
+
+    def check_run(self, words, kinds):
+        """Returns what the campaign prints, and the campaign."""
         lines = []
-        one = campaign.Campaign(campaign.parsed(["--seconds-between", "1", "--seed", "1"]),
-                                lines.append)
-        findings = one.run(KINDS)
+        one = campaign.Campaign(campaign.parsed(words), lines.append)
+        findings = one.run(kinds)
         one.report()
-        print("\n".join(lines))
+        text = "\n".join(lines)
+        print(text)
         self.assertEqual([str(finding) for finding in findings], [], one.logs)
-        self.assertEqual(sum(map(len, one.gaps.values())), len(KINDS))
+        self.assertEqual(sum(map(len, one.gaps.values())), len(kinds))
         self.assertGreater(one.requests, REQUESTS_MIN)
+        self.assertGreater(int(re.search(r"revision (\d+)", text)[1]), COMMITS)
         # A probe that measured nothing would see no gap.
-        self.assertGreater(one.gaps["both-leaders-killed"][0], 0.5)
+        for kind in ("both-leaders-killed", "standby-clock-back"):
+            self.assertGreater(one.gaps.get(kind, [1])[0], 0.5)
+        return text, one
+
+    def check_planted(self, history):
+        """What the clients were told would be judged otherwise if a promise were broken."""
+        for plant in planted.ALL:
+            spoilt = copy.deepcopy(history)
+            rules = plant(spoilt)
+            if rules is None:
+                print(f"the history has no place for {plant.__name__}")
+                continue
+            with self.subTest(plant.__name__):
+                self.assertTrue(rules & set(fleet_checker.summary(fleet_checker.judge(spoilt))))
 
     def test_a_fault_of_one_partition_is_not_seen_in_another(self):
         lines = []
@@ -47,7 +78,9 @@ class Short(unittest.TestCase):
                 self.assertEqual(len(one.findings), count)
 
     def test_bad_options_are_refused(self):
-        for words in (["--faults", "0"], ["--kinds", "earthquake"], ["--seconds-between", "0"]):
+        for words in (["--faults", "0"], ["--kinds", "earthquake"], ["--seconds-between", "0"],
+                      ["--commits", "-1"], ["--commits", "9", "--partitions", "2"],
+                      ["--etcd-data", "folder"]):
             with self.subTest(words), self.assertRaises(SystemExit):
                 campaign.parsed(words)
 

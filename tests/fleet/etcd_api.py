@@ -7,17 +7,57 @@ import urllib.error
 import urllib.request
 
 SECONDS_MAX = 10
+# Of each port whose member is asked by a user.
+passwords = {}
+tokens = {}
 
 
 def call(port, path, seconds=SECONDS_MAX, **fields):
     """Returns the reply, or raises an OSError with etcd's message."""
+    try:
+        return exchange(port, path, seconds, fields)
+    except OSError as error:
+        # A member forgets its tokens when it ends, and after some minutes.
+        if port not in passwords or "auth token" not in str(error):
+            raise
+    tokens.pop(port, None)
+    login = exchange(port, "auth/authenticate", seconds, passwords[port])
+    tokens[port] = login["token"]
+    return exchange(port, path, seconds, fields)
+
+
+def exchange(port, path, seconds, fields):
+    headers = {"Authorization": tokens[port]} if port in tokens else {}
     request = urllib.request.Request(f"http://127.0.0.1:{port}/v3/{path}",
-                                     json.dumps(fields).encode(), method="POST")
+                                     json.dumps(fields).encode(), headers, method="POST")
     try:
         with urllib.request.urlopen(request, timeout=seconds) as reply:
             return json.loads(reply.read())
     except urllib.error.HTTPError as error:
         raise OSError(error.read().decode(errors="replace")) from error
+
+
+def use_passwords(ports, prefix, user, password):
+    """From now on, etcd serves only root and this user, who may use the keys below the prefix."""
+    role, root = f"{user}-role", {"name": "root", "password": "root"}
+    keys = {"permType": "READWRITE", "key": text(prefix),
+            "range_end": text(prefix[:-1] + chr(ord(prefix[-1]) + 1))}
+    for path, fields in (("role/add", {"name": role}),
+                         ("role/grant", {"name": role, "perm": keys}),
+                         ("user/add", {"name": user, "password": password}),
+                         ("user/grant", {"user": user, "role": role}),
+                         ("user/add", root), ("user/grant", {"user": "root", "role": "root"}),
+                         ("enable", {})):
+        call(ports[0], f"auth/{path}", **fields)
+    for port in ports:
+        passwords[port] = root
+        tokens[port] = "none yet"
+
+
+def forget_passwords(ports):
+    for port in ports:
+        passwords.pop(port, None)
+        tokens.pop(port, None)
 
 
 def text(value):
@@ -54,12 +94,17 @@ def make_room(ports, prefix):
     """Deletes what `fill` wrote, and lets etcd accept writes again."""
     end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     deleted = call(ports[0], "kv/deleterange", key=text(prefix), range_end=text(end))
+    compact(ports, deleted["header"]["revision"])
+    for alarm in alarms(ports[0]):
+        call(ports[0], "maintenance/alarm", action="DEACTIVATE", **alarm)
+
+
+def compact(ports, revision):
+    """Forgets what was there before the revision, and gives its room back, member by member."""
     try:
-        call(ports[0], "kv/compaction", revision=deleted["header"]["revision"], physical=True)
+        call(ports[0], "kv/compaction", revision=revision, physical=True)
     except OSError as error:
         if "compacted" not in str(error):  # the fleet's leader may have compacted first
             raise
     for port in ports:
         call(port, "maintenance/defragment", 30)
-    for alarm in alarms(ports[0]):
-        call(ports[0], "maintenance/alarm", action="DEACTIVATE", **alarm)

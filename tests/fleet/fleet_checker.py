@@ -10,8 +10,10 @@ import collections
 import dataclasses
 import sys
 
-from fleet_holds import Book, MS
+from fleet_holds import Book, MS, told
 import fleet_lines
+import fleet_steps
+import fleet_values
 import sessions  # this finds the modules of the histories
 from records import History
 
@@ -27,12 +29,6 @@ class Finding:
 
     def __str__(self):
         return f"{self.rule} at {self.at / MS:.3f}: {self.text}"
-
-
-def told(request):
-    end = f"{request.answered / MS:.3f}" if request.is_answered else "no answer"
-    words = " ".join(str(word) for word in request.words)
-    return f"[{request.sent / MS:.3f}, {end}] client {request.client}: {words} -> {request.reply}"
 
 
 class Judgement:
@@ -56,6 +52,8 @@ class Judgement:
         for owner in self.book.all_owners():
             self.check_requests(owner)
         fleet_lines.check(self.book, self.find)
+        fleet_steps.check(self.book, self.find)
+        fleet_values.check(self.book, self.find)
         return sorted(self.findings, key=lambda finding: finding.at)
 
     def check_together(self, holds):
@@ -119,12 +117,12 @@ class Judgement:
                     ("TOKEN" not in one.words or one.words[-1] == hold.token)]
         if not releases or not releases[0].is_answered or releases[0].reply != 0:
             return
-        if releases[0].answered < hold.lease_end:
+        if releases[0].answered < hold.kept_until(releases[0]):
             self.lost(hold, releases[0])
 
     def saw(self, hold, request, is_held):
         """Checks a request that was told that the hold exists, or that it does not."""
-        if not is_held and hold.is_sure(request.sent, request.answered):
+        if not is_held and hold.is_sure(request):
             self.lost(hold, request)
         if is_held and hold.released < request.sent:
             self.find("lost-release", request.answered, hold,
@@ -155,7 +153,7 @@ class Judgement:
                 self.check_queue(key, read)
 
     def check_count(self, key, holds, read):
-        sure = [hold for hold in holds if hold.is_sure(read.sent, read.answered)]
+        sure = [hold for hold in holds if hold.is_sure(read)]
         if read.reply < len({hold.owner for hold in sure}):
             self.find("false-read", read.answered, *sure, told(read))
         if read.reply == 0:
@@ -171,7 +169,7 @@ class Judgement:
         is_position = read.words[0] == "POSITION"
         is_held = read.reply == 0 if is_position else read.reply == 1
         for hold in owner.holds.values():
-            if not is_held and hold.is_sure(read.sent, read.answered):
+            if not is_held and hold.is_sure(read):
                 self.lost(hold, read)
         if is_held and owner.may_hold_until < read.sent:
             self.find("lost-release", read.answered, *owner.holds.values(), told(read))
@@ -188,7 +186,7 @@ class Judgement:
             if not owner.may_wait(read.sent, read.answered):
                 self.find("false-read", read.answered, f"{name} does not wait", told(read))
             for hold in owner.holds.values():
-                if hold.is_sure(read.sent, read.answered):
+                if hold.is_sure(read):
                     self.find("false-read", read.answered, hold, told(read))
 
 

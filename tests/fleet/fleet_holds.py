@@ -11,7 +11,44 @@ import math
 
 FOREVER = math.inf
 MS = 1_000_000
+# Commands for values, and those that change no lock.
+VALUES = ("SET", "GET", "INCR", "HSET", "HGET", "HINCRBY")
 READS = ("CHECK", "LOCKED", "POSITION", "QUEUE")
+
+
+# What a command for several keys does to each of them.
+OF_EACH_KEY = {"MLOCK": "LOCK", "MRENEW": "RENEW", "MUNLOCK": "UNLOCK"}
+
+
+def told(request):
+    end = f"{request.answered / MS:.3f}" if request.is_answered else "no answer"
+    words = " ".join(str(word) for word in request.words)
+    return f"[{request.sent / MS:.3f}, {end}] client {request.client}: {words} -> {request.reply}"
+
+
+def of_each_key(request):
+    """Turns a command for several keys into one of each key. MUNLOCK replies with a number: with
+    that of all keys, or with 0; fleet_steps.py reports anything else."""
+    words = request.words
+    if words[0] == "STEP":
+        replies = request.reply or [None] * len(words[2:])
+        return [dataclasses.replace(request, words=each, reply=reply)
+                for each, reply in zip(words[2:], replies)]
+    if words[0] == "TRANSFER":
+        key, owner, successor, *options = words[1:]
+        is_done = isinstance(request.reply, int) and request.reply > 0
+        return [dataclasses.replace(request, words=["UNLOCK", key, owner, *options],
+                                    reply=int(is_done)),
+                dataclasses.replace(request, words=["LOCK", key, successor, *options],
+                                    reply=request.reply if is_done else None)]
+    if words[0] not in OF_EACH_KEY:
+        return [request]
+    keys, rest = words[2:2 + words[1]], words[2 + words[1]:]
+    reply = request.reply
+    if words[0] == "MUNLOCK" and request.is_answered:
+        reply = int(reply == len(keys))
+    return [dataclasses.replace(request, words=[OF_EACH_KEY[words[0]], key, *rest], reply=reply)
+            for key in keys]
 
 
 def options_of(request):
@@ -38,6 +75,8 @@ class Hold:
     lease: int            # the shortest lease that its owner asked for
     grant: object         # the first request that was answered with the token
     renewed: list         # when each acknowledged renewal was sent
+    connection: tuple = ()  # with SESSION: that whose end ends the hold
+    alive_until: float = FOREVER  # it existed then, if there is one
     release_sent: float = FOREVER
     released: float = FOREVER
     first: float = 0
@@ -45,10 +84,18 @@ class Hold:
 
     @property
     def sure_end(self):
-        return min(self.release_sent, self.lease_end)
+        return min(self.release_sent, self.lease_end, self.alive_until)
 
-    def is_sure(self, begin, end):
-        return self.told <= begin and end < self.sure_end
+    def kept_until(self, request):
+        """When it may end other than by a release, as far as this request can tell: it shows that
+        its own connection exists."""
+        is_own = (request.client, request.life) == self.connection
+        return self.lease_end if is_own else min(self.lease_end, self.alive_until)
+
+    def is_sure(self, request):
+        """Whether it certainly existed when the request was executed."""
+        end = min(self.release_sent, self.kept_until(request))
+        return self.told <= request.sent and request.answered < end
 
     def __str__(self):
         return (f"{self.owner} holds {self.key}, token {self.token}, told {self.told / MS:.3f}, "
@@ -93,12 +140,24 @@ class Owner:
                 return True
         return False
 
-    def build(self):
+    def build(self, alive):
+        """`alive` tells for each connection when it existed, at least."""
         for ask in self.asks:
             if isinstance(ask.reply, int):
                 self._add(ask)
         for hold in self.holds.values():
             self._end(hold)
+            if any("SESSION" in ask.words for ask in self.asks):
+                self._bind(hold, alive)
+
+    def _bind(self, hold, alive):
+        """A request that arrives late would bind the hold to a connection that ends."""
+        bound = {(ask.client, ask.life) for ask in self.asks if ask.reply == hold.token}
+        if self.is_unclear or len(bound) != 1:
+            hold.alive_until = hold.told
+            return
+        hold.connection = bound.pop()
+        hold.alive_until = max(hold.told, alive[hold.connection])
 
     def _add(self, ask):
         hold = self.holds.get(ask.reply)
@@ -128,20 +187,35 @@ class Book:
         self.owners = {}
         self.reads = {}
         self.errors = []
+        self.several = []  # the answered requests for several keys at once
+        self.values = {}  # the requests for each value
+        self._alive = {}
         self._closes = {}
         for closed in sorted(history.closes, key=lambda one: one.at):
             self._closes.setdefault(closed.client, []).append(closed.at)
         for request in sorted(history.requests, key=lambda one: one.sent):
             self._add(request)
         for owner in self.all_owners():
-            owner.build()
+            owner.build(self._alive)
         for key in self.owners:
             self._bound(self.holds_of(key))
 
     def _add(self, request):
-        name, key = request.words[:2]
-        if request.error is not None:
+        replies = request.reply if request.words[0] == "STEP" and request.reply else [request.reply]
+        if any(isinstance(reply, dict) for reply in replies):
             self.errors.append(request)
+            return
+        if request.is_answered:
+            self._alive[request.client, request.life] = request.sent
+            if request.words[0] in ("STEP", "MUNLOCK"):
+                self.several.append(request)
+        for each in of_each_key(request):
+            self._add_to_key(each)
+
+    def _add_to_key(self, request):
+        name, key = request.words[:2]
+        if name in VALUES:
+            self.values.setdefault(key, []).append(request)
             return
         if name in READS:
             if request.is_answered:

@@ -4,10 +4,12 @@ It reads one JSON object per line from its standard input, and answers each with
 line lists the listeners: {"port", "target", "from", "to"}, where "from" and "to" are names of
 processes. "from" may be null: the process is then found by its id, among {"pids": {name: id}} of a
 later line, because all members of etcd use the same address of a member. {"rules": [...]} replaces
-all rules: {"from", "to", "cut", "delay_s"} applies to the bytes in that direction.
+all rules: {"from", "to", "cut", "delay_s"} applies to the bytes in that direction, and {"from",
+"to", "closed"} to the connections.
 
 A cut holds the bytes back, like a network whose packets are lost and sent again: when the cut ends,
-they arrive in order, even if the sender has closed its connection meanwhile.
+they arrive in order, even if the sender has closed its connection meanwhile. A closed link resets
+its connections, and each new one, like a process that has ended.
 """
 
 import asyncio
@@ -64,6 +66,7 @@ class Network:
         self.pids = {}
         self.changed = asyncio.Event()
         self.tasks = set()  # the loop itself keeps no task alive
+        self.open_ones = set()  # (direction, writer) of each connection's ends
 
     def apply(self, message):
         self.pids = message.get("pids", self.pids)
@@ -71,6 +74,12 @@ class Network:
             self.rules = {(rule["from"], rule["to"]): rule for rule in message["rules"]}
             self.changed.set()
             self.changed = asyncio.Event()
+            for direction, writer in self.open_ones:
+                if self.is_closed(direction):
+                    reset(writer)
+
+    def is_closed(self, direction):
+        return self.rules.get(direction, {}).get("closed", False)
 
     def is_cut(self, direction):
         return self.rules.get(direction, {}).get("cut", False)
@@ -87,6 +96,13 @@ class Network:
         inode = socket_of(port, own_port)
         return next((name for name, process in self.pids.items() if has_socket(process, inode)),
                     "unknown")
+
+
+def reset(writer):
+    """Closes a connection so that the other side sees a failure, and loses what is on the way."""
+    end = writer.get_extra_info("socket")
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
 
 
 async def receive(reader, chunks):
@@ -138,17 +154,21 @@ class Listener:
         self.link = link
 
     async def accept(self, reader, writer):
-        writers = [writer]
+        ends = {(None, writer)}
         self.network.tasks.add(asyncio.current_task())
         try:
             source = self.link["from"] or self.network.name_of(
                 writer.get_extra_info("peername")[1], self.link["port"])
             there, back = (source, self.link["to"]), (self.link["to"], source)
+            if self.network.is_closed(there):
+                reset(writer)
+                return
             await self.network.open(there)
             await self.network.open(back)
             far_reader, far_writer = await asyncio.wait_for(
                 asyncio.open_connection("127.0.0.1", self.link["target"]), CONNECT_SECONDS_MAX)
-            writers.append(far_writer)
+            ends = {(there, writer), (there, far_writer)}
+            self.network.open_ones |= ends
             ways = [asyncio.ensure_future(carry(self.network, there, reader, far_writer)),
                     asyncio.ensure_future(carry(self.network, back, far_reader, writer))]
             try:
@@ -159,7 +179,8 @@ class Listener:
         except (OSError, asyncio.TimeoutError):
             pass
         finally:
-            for one in writers:
+            self.network.open_ones -= ends
+            for _, one in ends:
                 one.close()
             self.network.tasks.discard(asyncio.current_task())
 

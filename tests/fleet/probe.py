@@ -20,10 +20,11 @@ class Probe(threading.Thread):
         super().__init__(daemon=True)
         self.key = f"fleet:probe{tag}"
         self.is_over = threading.Event()
+        self.began = time.monotonic()
         self.times = []           # of acknowledgements, in seconds of the monotonic clock
         self.durations = []       # of the same requests, in seconds
         self.errors = []
-        self.session = sessions.Session(ports, History(), self.is_over)
+        self.session = sessions.Session(ports, History(), self.is_over, sessions.PAUSE_S)
 
     def run(self):
         try:
@@ -54,7 +55,7 @@ class Probe(threading.Thread):
     def longest_gap(self, begin, end):
         """Returns the longest time without an acknowledgement, among the gaps that touch the
         interval."""
-        times = [*self.times, time.monotonic()]
+        times = [self.began, *self.times, time.monotonic()]
         gaps = [later - earlier for earlier, later in zip(times, times[1:])
                 if later >= begin and earlier <= end]
         return max(gaps)

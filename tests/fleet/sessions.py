@@ -4,13 +4,18 @@ The records are those of tests/histories: a Request without an answer has an unk
 Closed of the same client says when it gave up or lost the connection.
 """
 
+import os
 import pathlib
 import socket
 import sys
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "histories"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests/integration"), str(ROOT / "tests/histories")]
+os.environ.setdefault("FAIRLOCKD", str(ROOT / "build/release/bin/fairlockd"))
+os.environ.setdefault("STEPPED_CLOCK",
+                      str(ROOT / "build/release/tests/integration/libstepped_clock.so"))
 
 # pylint: disable=wrong-import-position
 import wire
@@ -19,9 +24,10 @@ from records import Closed, Request, now
 LOST = object()           # nobody knows whether the request was executed
 PATIENCE_S = 3
 CONNECT_SECONDS_MAX = 1
-PAUSE_S = 0.03            # after every node has refused
+PAUSE_S = 0.03            # after every node has refused; then twice as long each time
+PAUSE_S_MAX = 0.5         # or clients that ask in vain take the processors
 # The request was not executed; another node may execute it.
-REFUSALS = ("CLUSTERDOWN", "LOADING", "STORAGE")
+REFUSALS = ("CLUSTERDOWN", "LOADING", "STORAGE", "EXECABORT")
 
 
 class Over(Exception):
@@ -29,37 +35,41 @@ class Over(Exception):
 
 
 class Session:
-    """Used by one thread. A request is in progress on at most one connection."""
+    """Used by one thread. A request is in progress on at most one connection. The `life` of its
+    records is the number of the connection."""
 
     _numbers_guard = threading.Lock()
     _numbers = 0
 
-    def __init__(self, ports, history, is_abandoned):
+    def __init__(self, ports, history, is_abandoned, pause_s_max=PAUSE_S_MAX):
         with Session._numbers_guard:
             Session._numbers += 1
             self.number = Session._numbers
         self.ports = ports
         self.history = history
         self.is_abandoned = is_abandoned
+        self.pause_s_max = pause_s_max
         self.at = self.number % len(ports)
+        self.connections = 0
         self.stream = None
         self.parser = None
 
     def ask(self, *words, seconds=PATIENCE_S):
         """Returns the reply, or LOST."""
-        refused = 0
+        refused, pause_s = 0, PAUSE_S
         while True:
             leader = None
             if self.is_abandoned.is_set():
                 self.close()
                 raise Over
             if self.stream is not None or self._connect(seconds):
-                request = Request(self.number, 1, now(), list(words))
+                request = Request(self.number, self.connections, now(), list(words))
                 reply = self._exchange(words, seconds)
                 if reply is LOST:
                     self.close()
                     self.history.requests.append(request)
-                    self.history.closes.append(Closed(self.number, 1, now(), "reset"))
+                    self.history.closes.append(
+                        Closed(self.number, self.connections, now(), "reset"))
                     self.at += 1
                     return LOST
                 if leader := moved_to(reply):
@@ -73,7 +83,8 @@ class Session:
                 self.at += 1
             refused += 1
             if refused % len(self.ports) == 0:
-                time.sleep(PAUSE_S)
+                time.sleep(pause_s)
+                pause_s = min(2 * pause_s, self.pause_s_max)
 
     def surely(self, *words):
         """Repeats an idempotent request until it is answered."""
@@ -101,12 +112,16 @@ class Session:
             return False
         self.stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.parser = wire.Parser()
+        self.connections += 1
         return self._exchange(["PING"], min(seconds, CONNECT_SECONDS_MAX)) is not LOST
 
     def _exchange(self, words, seconds):
+        """Sends one command, or the STEP of several, whose reply is that of EXEC."""
         end = time.monotonic() + seconds
+        commands = [["MULTI"], *words[2:], ["EXEC"]] if words[0] == "STEP" else [words]
+        replies = []
         try:
-            self.stream.sendall(wire.encode(words))
+            self.stream.sendall(b"".join(map(wire.encode, commands)))
             while (left := end - time.monotonic()) > 0 and not self.is_abandoned.is_set():
                 self.stream.settimeout(min(left, 0.5))
                 try:
@@ -116,8 +131,10 @@ class Session:
                 if not data:
                     return LOST
                 self.parser.feed(data)
-                for reply in self.parser.replies():
-                    return reply
+                replies += self.parser.replies()
+                if len(replies) == len(commands):
+                    refused = (one for one in replies if moved_to(one) or is_refusal(one))
+                    return next(refused, replies[-1])
         except OSError:
             pass
         return LOST

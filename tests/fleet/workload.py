@@ -11,6 +11,7 @@ import time
 from records import History
 import sessions
 from sessions import LOST, Over
+from special_tasks import SpecialTasks
 
 LEASES_MS = (2_000, 5_000, 20_000)
 LONG_LEASE_MS = 20_000
@@ -25,7 +26,7 @@ LINES = 2
 LOOK_PAUSE_S = 0.15
 
 
-class Workload:
+class Workload(SpecialTasks):
     """Runs until `finish`. A segment has its own keys, and its own history. Each task uses the keys
     of one partition, whose names contain one of the `tags`."""
 
@@ -42,7 +43,7 @@ class Workload:
         parts = len(tags)
         for task, count in ((self.contend, max(CONTENDERS, 2 * parts)),
                             (self.hold, max(HOLDERS, parts)), (self.line, max(LINES, parts)),
-                            (self.look, parts)):
+                            (self.look, parts), *self.special_tasks(parts)):
             for number in range(count):
                 self.start(task, f"{number}{tags[number % parts]}",
                            random.Random(self.chance.random()))
@@ -79,7 +80,7 @@ class Workload:
         tag = number.lstrip(string.digits)
         return [f"{self.segment}.{name}" for name in (f"{tag}one", f"{tag}two", f"{tag}mixed")]
 
-    def obtain(self, session, words, seconds):
+    def obtain(self, session, words, seconds, release=None):
         """Asks until the outcome is known; returns the token or None."""
         while True:
             reply = session.ask(*words, seconds=seconds)
@@ -88,7 +89,7 @@ class Workload:
             if reply is LOST and not self.is_over.is_set():
                 continue
             if reply is LOST:
-                session.surely("UNLOCK", words[1], words[2])
+                session.surely(*(release or ("UNLOCK", words[1], words[2])))
             return None
 
     def contend(self, number, chance):
