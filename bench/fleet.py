@@ -31,6 +31,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import socket
 import statistics
 import subprocess
@@ -46,7 +47,7 @@ sys.path[:0] = [str(ROOT / "tests/integration"), str(ROOT / "tests/histories")]
 # pylint: disable=wrong-import-position
 import wire  # noqa: E402
 from own_cluster import PartitionedFleet  # noqa: E402
-from own_fleet import Fleet  # noqa: E402
+from own_fleet import ETCD, Fleet  # noqa: E402
 
 BIN = ROOT / "build/release/bin"
 CLIENTS = 100
@@ -268,6 +269,9 @@ def etcd_rate(fleet, seconds):
 
 
 def etcdctl_rate(fleet, seconds):
+    """Returns None if there is no etcdctl."""
+    if shutil.which("etcdctl") is None:
+        return None
     count, began = 0, time.monotonic()
     while time.monotonic() < began + seconds:
         subprocess.run(["etcdctl", "--endpoints", fleet.endpoints, "lock", f"etcdctl:{count}",
@@ -287,7 +291,10 @@ def peer(fleet, is_quick):
     ratio = statistics.median(a / b for a, b in zip(ours, theirs))
     print(f"{PEER_CLIENTS} clients: fairlock {statistics.median(ours):,.0f} locks/s, etcd's lock "
           f"service {statistics.median(theirs):,.0f} locks/s, ratio {ratio:.1f}")
-    print(f"etcdctl lock, one after the other: {etcdctl_rate(fleet, seconds):.0f} locks/s")
+    rate = etcdctl_rate(fleet, seconds)
+    print("etcdctl lock, one after the other: " + (
+        f"{rate:.0f} locks/s" if rate is not None
+        else "not measured: install etcdctl (Debian: etcd-client)"))
 
 
 # One key ------------------------------------------------------------------------------------------
@@ -446,6 +453,8 @@ def main():
     arguments = parser.parse_args()
     if unknown := set(arguments.sections) - set(sections):
         parser.error(f"unknown section {', '.join(unknown)}; sections: {', '.join(sections)}")
+    if shutil.which(ETCD) is None:
+        raise SystemExit(f"{ETCD} is missing: install etcd (Debian: etcd-server), or set ETCD")
     for name in arguments.sections or sections:
         if name == "partitions":
             partitions(arguments.quick)

@@ -93,7 +93,7 @@ class Node {
     const bool leads = leader == fleet_.report.node;
     parts_.availability.set_service(leads ? command::Service::kWorking
                                           : command::Service::kClusterDown);
-    if (led && !leads) loop_.connections().CloseAll();
+    if (led && !leads) loop_.connections().CloseAll(net::CloseReason::kLeaderIsElsewhere);
   }
 
   void ReadLine() {

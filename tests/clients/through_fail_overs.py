@@ -136,7 +136,7 @@ class FailOvers:
         successor = self.chance.choice([node for node in self.fleet.nodes
                                         if node not in (old, self.plain_node)])
         with old.connect() as client:
-            reply = client.ask("CLUSTER", "FAILOVER", "TO", successor.name)
+            reply = client.ask("CLUSTER", "FAILOVER", "TO", successor.name, "FORCE")
         if reply != "OK":
             raise AssertionError(f"{old.name} does not hand over: {reply}")
 

@@ -97,6 +97,7 @@ LONG_SCRIPT = "local s = ('x'):rep(1e6) while true do redis.sha1hex(s) end"
 SHORT_SCRIPT = "return redis.call('LOCK', KEYS[1], 'o', 'EX', 60)"
 STATISTICS = ("INFO", "commandstats")
 ATTACKERS = 50
+GONE = 1_500
 ASKED = 10
 
 
@@ -174,6 +175,19 @@ class LongScripts(unittest.TestCase):
                         # In addition, a script waits for its own turn.
                         short = self.most_scripts_during(token, "EVAL", SHORT_SCRIPT, 1, "short")
                         self.assertLessEqual(short, 5)
+
+    def test_clients_that_are_gone_do_not_come_before_others(self):
+        """Their scripts still run, one in each turn, but others are read in each turn, too."""
+        for _ in range(GONE):
+            client = self.server.connect()
+            client.send(resp.request("EVAL", LONG_SCRIPT, 0))
+            client.reset()
+        least = ASKED
+        for _ in range(ASKED):
+            before = self.scripts()
+            self.assertEqual(self.asking.ask("PING"), "PONG")
+            least = min(least, self.scripts() - before)
+        self.assertLessEqual(least, 3)
 
     def test_scripts_of_one_transaction_share_the_time(self):
         for text in (LONG_SCRIPT, "-- " + "x" * 60_000 + "\n" + LONG_SCRIPT):

@@ -1,8 +1,5 @@
 """`fairlockctl cluster accept-restore --all`: all partitions continue on an older etcd."""
 
-import os
-import shutil
-import subprocess
 import time
 import unittest
 
@@ -10,14 +7,10 @@ import own_cluster
 import own_fleet
 import resp
 from fairlockctl import DONE, REFUSED, UNREACHABLE, Fairlockctl
+from own_fleet import etcdctl
 
 PARTITIONS = 2
 KEYS = [f"key{i}" for i in range(20)]
-
-
-def etcdctl(*words):
-    subprocess.run(["etcdctl", *map(str, words)], check=True, capture_output=True, timeout=60,
-                   env={**os.environ, "ETCDCTL_API": "3"})
 
 
 class AcceptRestore(unittest.TestCase):
@@ -37,18 +30,6 @@ class AcceptRestore(unittest.TestCase):
                     if not isinstance(reply, resp.ErrorReply) and reply is not None:
                         granted += 1
         return granted
-
-    def restore(self, backup):
-        """The only member of etcd loses its data, and starts with that of the backup."""
-        member = self.fleet.members[0]
-        names = ("--name", "--data-dir", "--initial-cluster", "--initial-advertise-peer-urls")
-        values = [member.words[member.words.index(name) + 1] for name in names]
-        member.kill()
-        shutil.rmtree(values[1])
-        etcdctl("snapshot", "restore", backup, "--initial-cluster-token", "restored",
-                *[word for option in zip(names, values) for word in option])
-        member.start()
-        self.fleet.await_members(own_fleet.START_SECONDS_MAX)
 
     def await_waiting_nodes(self):
         """Waits until a node of each partition awaits that the restore is accepted."""
@@ -70,7 +51,7 @@ class AcceptRestore(unittest.TestCase):
         backup = self.fleet.directory / "backup"
         etcdctl("--endpoints", self.fleet.endpoints, "snapshot", "save", backup)
         self.assertEqual(self.lock_all("lost"), len(KEYS))
-        self.restore(backup)
+        self.fleet.restore(backup, "restored")
         self.await_waiting_nodes()
         self.assertEqual(self.fleet.leaders(), {})
 

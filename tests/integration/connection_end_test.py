@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import time
@@ -66,8 +65,7 @@ class Endings(unittest.TestCase):
 
     def test_a_waiter_that_resets_its_connection_has_left(self):
         waiter = self.waiter("a")
-        waiter.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        waiter.close()
+        waiter.reset()
         self.wait_until_gone("a")
 
     def test_a_waiter_with_requests_behind_its_wait_leaves_when_it_closes(self):

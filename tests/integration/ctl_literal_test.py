@@ -27,6 +27,8 @@ ALSO = {"break": ["--yes", "--exact"], "cluster create": ["--partitions", "2"],
         "watch": ["--for", "300ms"]}
 # Arguments that are no texts, by their names in the help, with a valid value.
 FIXED = {"N": "3", "ID": "4711", "KIND": "keys", "SHELL": "bash", "--since": "2h", "--until": "1h"}
+# These concern only the machine that the tool runs on.
+LOCAL = ("--file",)
 # `help` asks nobody, `top` needs a terminal, and `cluster failover` a fleet.
 LEFT_OUT = ("help", "top", "cluster failover")
 
@@ -49,10 +51,13 @@ def arguments(command):
     text = help_of(*command.split())
     head, _, rest = text.partition("Positionals:\n")
     listed = rest.partition("\n\n")[0]
-    positional = re.findall(r"^  ([A-Z][A-Z|* ]*?)(?: \.\.\.| [a-z|]+)?(?: REQUIRED)?(?:  |$)",
+    positional = re.findall(r"^  ([A-Z][A-Z|*]*)(?: \.\.\.| [a-z|]+)?(?: REQUIRED)?(?:  |$)",
                             listed, re.MULTILINE)
     options = re.findall(r"^  (?:-\w,)?(--[a-z-]+) TEXT(?: |$)", text, re.MULTILINE)
-    return [word for names in positional for word in names.split()], options
+    # In KEY|OWNER, the last of several words is the owner.
+    words = [word for name in positional
+             for word in (name.split("|") if name == "KEY|OWNER" else [name])]
+    return words, [name for name in options if name not in LOCAL]
 
 
 def variants(command):

@@ -106,7 +106,7 @@ class ThePast(WithServer):
         self.own.ask("LOCK", "k", "b")
         self.own.ask("BREAK", "k", "REASON", "stuck since noon")
         lines = self.ctl.text("history", "k").splitlines()
-        self.assertEqual([line.split()[2] for line in lines[1:]], ["granted", "denied", "broken"])
+        self.assertEqual([line.split()[1] for line in lines[1:]], ["granted", "denied", "broken"])
         self.assertRegex(lines[3], "by .*'stuck since noon'$")
         self.assertEqual([event["event"] for event in self.ctl.json("history", "k")["events"]],
                          ["broken", "denied", "granted"])

@@ -355,7 +355,15 @@ class Leaders(PartitionedFleet):
         self.assertEqual((report["from"], report["to"]), (row["leader"], row["standbys"][0]))
         self.assertGreater(report["epoch"], row["epoch"])
         self.setUp()  # the old leader has closed its connections
+        self.await_standby()
         self.lock_all()
+
+    def await_standby(self):
+        """Waits until a leader that has handed over says that it stands by."""
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while not any(row["standbys"] for row in self.status()["leaders"]):
+            self.assertLess(time.monotonic(), give_up, self.status())
+            time.sleep(0.1)
 
     def test_3_leaders_that_do_not_answer_are_named(self):
         self.lock_all()

@@ -1,6 +1,7 @@
 """The outputs quoted in the docs match real ones: runs the ```console blocks against a server.
 
-Numbers, times, addresses and the spaces between columns may differ; words may not.
+Numbers, times, addresses, the spaces between columns and who runs fairlockctl may differ; other
+words may not.
 """
 
 import contextlib
@@ -43,6 +44,8 @@ def commands_of(block):
 def comparable(lines):
     text = "\n".join(lines)
     text = re.sub(r"\(integer\) |\(nil\)", "", text)  # redis-cli prints these only on a terminal
+    text = re.sub(r"\bfairlockctl/[!-~]+@[\w.-]+", "fairlockctl/USER@HOST", text)
+    text = re.sub(r"\b\d{4}-\d\d-\d\dT[\d:.]+[+-]\d\d:\d\d", "#", text)
     text = re.sub(r"\d[\d.,:-]*(ms|us|s|m|h|d|\d)*\b", "#", text)
     return re.sub(r"[ \t]+", " ", text).replace(" \n", "\n").strip()
 

@@ -6,10 +6,14 @@ import signal
 import threading
 import time
 import unittest
+import urllib.error
 
 import resp
 from own_fleet import Fleet
 from own_server import note_figure
+
+LEASE_MS = 8_000
+LEASE_SECONDS_MAX = 60
 
 
 def answer(call):
@@ -177,28 +181,68 @@ class FailOver(unittest.TestCase):
         # The signal may also find the program just started again, before it handles signals.
         self.assertIn(old.terminate(), (0, -signal.SIGTERM), fleet.logs())
 
-    def test_without_etcd_nothing_is_answered_and_no_lease_ends(self):
-        fleet = self.fleet(nodes=1)
+    def test_without_etcd_clients_are_sent_away_and_no_lease_ends(self):
+        fleet = self.fleet(nodes=1, http=True)
         leader = fleet.await_leader()
+        client = self.enterContext(leader.connect(30))
+        token = client.ask("LOCK", "key", "owner", "PX", 6_000)
+        waiter = self.enterContext(leader.connect(30))
+        waiter.send(resp.request("LOCK", "key", "waiter", "WAIT", "60s"))
+        while client.ask("POSITION", "key", "waiter") is None:
+            time.sleep(0.01)
+        for member in fleet.members[:2]:
+            member.pause()
+        time.sleep(0.2)
+        client.send(resp.request("CHECK", "key", token))
+        time.sleep(2.5)
+        with leader.connect() as other:
+            refusal = other.ask("LOCK", "key2", "owner2")
+            self.assertIsInstance(refusal, resp.ErrorReply)
+            self.assertEqual(refusal.split()[0], "CLUSTERDOWN")
+            self.assertEqual(other.ask("PING"), "PONG")
+            for path in ("/leaderz", "/readyz"):
+                with self.assertRaises(urllib.error.HTTPError) as raised:
+                    leader.get(path)
+                self.assertEqual(raised.exception.code, 503)
+            # Nobody waits here for ever, neither for a reply nor for a lock.
+            for one in (client, waiter, other):
+                self.assertIsInstance(answer(one.reply), (resp.Ended, ConnectionError))
+        time.sleep(4)
+        for member in fleet.members[:2]:
+            member.go_on()
+        # More time has passed than the lease lasts, but the lease stood still for most of it.
+        leader = fleet.await_leader()
+        self.assertEqual(leader.get("/leaderz"), b"leader\n")
         with leader.connect(30) as client:
-            token = client.ask("LOCK", "key", "owner", "PX", 6_000)
-            for member in fleet.members[:2]:
-                member.pause()
-            time.sleep(0.2)
-            client.send(resp.request("CHECK", "key", token))
-            time.sleep(2.5)
-            with leader.connect() as other:
-                refusal = other.ask("LOCK", "key2", "owner2")
-                self.assertIsInstance(refusal, resp.ErrorReply)
-                self.assertEqual(refusal.split()[0], "CLUSTERDOWN")
-                self.assertEqual(other.ask("PING"), "PONG")
-            time.sleep(6)
-            for member in fleet.members[:2]:
-                member.go_on()
-            # More time has passed than the lease lasts, but the lease stood still for most of it.
-            self.assertEqual(client.reply(), 1)
-            fleet.await_leader()
-            self.assertEqual(client.ask("RENEW", "key", "owner", "PX", 6_000), 1)
+            self.assertEqual(client.ask("CHECK", "key", token), 1)
+            self.assertEqual(client.ask("RENEW", "key", "owner", "PX", 600_000), 1)
+            waiter = self.enterContext(leader.connect(30))
+            waiter.send(resp.request("LOCK", "key", "waiter", "WAIT", "60s"))
+            while client.ask("POSITION", "key", "waiter") != 1:
+                time.sleep(0.01)
+
+    def test_the_lease_of_a_new_leader_stands_still_until_etcd_confirms_it(self):
+        fleet = self.fleet(nodes=2)
+        leader = fleet.await_leader()
+        with leader.connect() as client:
+            token = client.ask("LOCK", "key", "owner", "PX", 3_000)
+        leader.kill()
+        next_leader = next(node for node in fleet.nodes if node is not leader)
+        end = time.monotonic() + 20
+        while "this node leads" not in next_leader.log.read_text():
+            self.assertLess(time.monotonic(), end, fleet.logs())
+        for member in fleet.members:
+            member.pause()
+        time.sleep(6)
+        for member in fleet.members:
+            member.go_on()
+        while True:
+            with next_leader.connect() as client:
+                reply = answer(lambda: client.ask("CHECK", "key", token))
+            if not isinstance(reply, (resp.ErrorReply, Exception)):
+                break
+            self.assertLess(time.monotonic(), end + 20, fleet.logs())
+        self.assertEqual(reply, 1)
 
     def test_a_leader_that_is_stopped_hands_over_at_once(self):
         fleet = self.fleet()
@@ -211,6 +255,40 @@ class FailOver(unittest.TestCase):
         note_figure("delays.hand_over_ms", (time.monotonic() - began) * 1000)
         with next_leader.connect() as client:
             self.assertEqual(client.ask("CHECK", "key", token), 1)
+
+    def test_a_lease_ends_however_often_the_leader_changes(self):
+        """Each leader would start it again, if leaders did not store for how long they have
+        served. A lease that is renewed goes on."""
+        fleet = self.fleet()
+        self.await_lock(fleet, "dead", "owner", "PX", LEASE_MS)
+        begun = time.monotonic()
+        self.await_lock(fleet, "alive", "owner", "PX", LEASE_MS)
+        fail_overs = 0
+        while self.renewed(fleet, "dead", None) == 1:
+            self.assertLess(time.monotonic(), begun + LEASE_SECONDS_MAX, fleet.logs())
+            serving = time.monotonic() + LEASE_MS / 4000
+            while time.monotonic() < serving:
+                self.assertEqual(self.renewed(fleet, "alive", LEASE_MS), 1, fleet.logs())
+                time.sleep(0.2)
+            leader = fleet.leader()
+            self.assertEqual(self.ask(leader, "CLUSTER", "FAILOVER"), "OK")
+            fail_overs += 1
+        self.assertGreater(time.monotonic(), begun + LEASE_MS / 1000)
+        self.assertGreater(fail_overs, 3)
+        self.assertEqual(self.renewed(fleet, "alive", LEASE_MS), 1)
+
+    def renewed(self, fleet, key, lease_ms):
+        """Whether the key is held; with a lease, it is renewed."""
+        end = time.monotonic() + LEASE_SECONDS_MAX
+        while time.monotonic() < end:
+            leader = fleet.leader()
+            if leader is None:
+                continue
+            words = ("RENEW", key, "owner", "PX", lease_ms) if lease_ms else ("LOCKED", key)
+            reply = answer(lambda: self.ask(leader, *words))  # pylint: disable=cell-var-from-loop
+            if isinstance(reply, int):
+                return reply
+        raise AssertionError(f"nobody leads: {fleet.logs()}")
 
     def test_a_standby_that_is_stopped_ends_at_once(self):
         fleet = self.fleet()

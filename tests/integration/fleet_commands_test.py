@@ -40,7 +40,8 @@ class FleetCommands(unittest.TestCase):
             if report and condition(report):
                 return report
             time.sleep(0.05)
-        raise AssertionError(f"not as expected: {report}")
+        log = node.log.read_text()[-2000:]
+        raise AssertionError(f"not as expected: {report}; {node.name}: {log}")
 
     @staticmethod
     def knows_all(report):
@@ -109,6 +110,38 @@ class FleetCommands(unittest.TestCase):
         self.assertIsInstance(refused, resp.ErrorReply)
         self.assertIn(successor.name, refused)
 
+    def test_no_hand_over_goes_to_a_node_that_the_others_cannot_reach(self):
+        fleet = self.fleet(starts_nodes=False)
+        unreached, *others = fleet.nodes
+        words = unreached.words
+        words[words.index("--cluster-announce") + 1] = "127.0.0.1:1"
+        for node in others:
+            node.start()
+        old = fleet.await_leader()
+        unreached.start()
+
+        def is_known(one):
+            nodes = {row["name"]: row for row in one["nodes"]}
+            return (len(nodes) == 3 and all(row["in_sync"] for row in nodes.values()) and
+                    [name for name in nodes if nodes[name]["unreachable"]] == [unreached.name])
+
+        for node in fleet.nodes:
+            self.await_status(node, is_known)
+        with old.connect() as client:
+            refused = client.ask("CLUSTER", "FAILOVER", "TO", unreached.name)
+            self.assertRegex(refused, "accepts no connections at 127.0.0.1:1")
+            self.assertEqual(client.ask("CLUSTER", "FAILOVER"), "OK")
+        successor = next(node for node in others if node is not old)
+        self.await_status(old, lambda one: one["leader"] == successor.name)
+        # Nor does it take over before one that is reached, although its name comes first.
+        self.await_status(successor, is_known)
+        successor.kill()
+        self.await_status(old, lambda one: one["leader"] == old.name)
+        # If there is no other one, it does. With FORCE it can be named.
+        with old.connect() as client:
+            self.assertEqual(client.ask("CLUSTER", "FAILOVER", "TO", unreached.name, "FORCE"), "OK")
+        self.await_status(unreached, lambda one: one["leader"] == unreached.name)
+
     def test_fairlockctl_shows_the_fleet_and_hands_over(self):
         fleet = self.fleet(relays=True)
         hosts = ",".join(f"127.0.0.1:{node.port}" for node in fleet.nodes)
@@ -137,7 +170,8 @@ class FleetCommands(unittest.TestCase):
 
     def test_a_second_node_of_one_name_ends_with_a_message(self):
         fleet = self.fleet(nodes=2)
-        fleet.await_leader()
+        # Both have written that the names are theirs.
+        self.await_status(fleet.await_leader(), lambda one: len(one["nodes"]) == 2)
         words = list(fleet.nodes[1].words)
         port, sentinel_port = own_server.free_port(), own_server.free_port()
         for option, value in (("--port", port), ("--cluster-announce", f"127.0.0.1:{port}"),

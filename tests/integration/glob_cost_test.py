@@ -122,6 +122,18 @@ class GlobCost(unittest.TestCase):
 
     # The commands ------------------------------------------------------------------------------
 
+    def try_history(self):
+        for glob in NASTY:
+            before = "0"
+            for _ in range(PAGES_MAX):
+                words = ["HISTORY", "*", "MATCH", glob, "BEFORE", before]
+                reply = self.assertQuick(f"HISTORY {glob[:20]}", words)[0]
+                before = str(dict(zip(reply[::2], reply[1::2]))[b"next_before"])
+                if before == "None":
+                    break
+        reply = self.assertQuick("HISTORY", ("HISTORY", "*", "MATCH", TOO_LONG))[0]
+        self.assertTooLong(reply, "MATCH", len(TOO_LONG))
+
     def try_keys(self):
         for glob in NASTY:
             self.assertQuick("KEYS " + glob[:20], ("KEYS", glob))
@@ -226,6 +238,7 @@ class GlobCost(unittest.TestCase):
         "hscan": try_hscan,
         "sscan": try_sscan,
         "zscan": try_zscan,
+        "history": try_history,
         "keys": try_keys,
         "scan": try_scan,
         "locks": try_locks,

@@ -242,6 +242,8 @@ class Looking(WithServer):
                 ("/api/v1/history?count=501", 400, "count must be from 1 to 500"),
                 ("/api/v1/history?before=-1", 400,
                  "before must be the next_before of the previous page"),
+                ("/api/v1/history?since=noon", 400, "since is 'noon'; it must be a time: Unix mil"),
+                ("/api/v1/history?until=-1", 400, "until is '-1'; it must be a time: Unix mil"),
                 ("/api/v1/history?db=16", 400, "0 to 15, or * for all"),
                 ("/api/v1/history?event=burst", 400, "event is 'burst'; allowed values"),
                 ("/api/v1/history?event=granted,,broken", 400, "event is 'granted,,broken'"),

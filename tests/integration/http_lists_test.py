@@ -30,6 +30,11 @@ class Lists(WithServer):
         self.assertEqual(self.events_of("db=*&match=*:%5B17%5D&event=broken,denied"),
                          [(7, "order:7", "broken"), (0, "order:1", "denied")])
         self.assertEqual(self.events_of("db=7&owner=q&event=denied"), [])
+        now_ms = 1000 * int(self.own.ask("TIME")[0])
+        for longer in ("1h", "3600s", str(now_ms - 3_600_000)):
+            self.assertEqual(self.events_of("db=7&event=granted&since=" + longer),
+                             [(7, "order:7", "granted")])
+            self.assertEqual(self.events_of("db=7&until=" + longer), [])
 
     def test_what_few_events_pass_is_found_far_back(self):
         self.own.ask("LOCK", "needle", "o")

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import signal
 import socket
 import stat
 import subprocess
@@ -126,6 +127,10 @@ class Limits(unittest.TestCase):
         self.assertEqual(self.connect(server).rest(), REFUSAL)
         self.assertIn("at most 100", client.ask("CONFIG", "SET", "max_clients", 101))
         self.assertEqual(client.ask("CONFIG", "SET", "max_clients", 100), "OK")
+        # The configuration is read again with the same limit.
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "SIGHUP: the options were reloaded" in server.output(), "a reload")
+        self.assertEqual(client.ask("CONFIG", "GET", "max_clients"), [b"max_clients", b"100"])
 
     def test_without_descriptors_new_clients_wait_and_the_loop_does_not_spin(self):
         server = self.start()

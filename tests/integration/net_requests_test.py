@@ -1,7 +1,6 @@
 """How requests arrive: in pieces, many at once, or just before an end of file."""
 
 import socket
-import struct
 import time
 import unittest
 
@@ -114,8 +113,7 @@ class Requests(unittest.TestCase):
             broken = self.server.connect()
             broken.send(PING)
             # Closes the connection with a reset.
-            broken.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            broken.close()
+            broken.reset()
         wait_until(lambda: self.server.descriptors() <= before, "the descriptors are closed")
         self.assertEqual(self.own.ask("PING"), "PONG")
 

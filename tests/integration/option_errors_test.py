@@ -14,7 +14,8 @@ import resp
 from own_server import Server
 
 # A valid value for each of these arguments, because their names alone do not determine one.
-RIGHT = {"COUNT": "10", "DB": "0", "NOTIFY": "channel", "BY": "MINUTE", "BEFORE": "1"}
+RIGHT = {"COUNT": "10", "DB": "0", "NOTIFY": "channel", "BY": "MINUTE", "BEFORE": "1",
+         "EVENT": "granted"}
 
 
 class Option:

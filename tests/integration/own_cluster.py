@@ -30,7 +30,6 @@ class PartitionedFleet(own_fleet.Fleet):
                             str(self.partitions)], stdout=subprocess.DEVNULL,
                            timeout=CREATE_SECONDS_MAX, check=True)
             self.start_nodes()
-            self.await_nodes(own_fleet.START_SECONDS_MAX)
             self.await_whole(own_fleet.START_SECONDS_MAX)
         except BaseException:
             self.__exit__()
@@ -40,19 +39,6 @@ class PartitionedFleet(own_fleet.Fleet):
     def start_nodes(self):
         for node in self.nodes:
             node.start()
-
-    def statuses(self):
-        """Returns {node: its own CLUSTER STATUS} for the nodes that answer."""
-        statuses = {}
-        for node in self.nodes:
-            if not node.is_running:
-                continue
-            try:
-                with node.connect(1) as client:
-                    statuses[node] = client.ask_map("CLUSTER", "STATUS")
-            except (OSError, resp.Ended):
-                pass
-        return statuses
 
     def leaders(self):
         """Returns {partition: the node that now leads it}."""
@@ -74,27 +60,3 @@ class PartitionedFleet(own_fleet.Fleet):
             slot = client.ask("CLUSTER", "KEYSLOT", key)
         return next(partition for partition, (first, last) in enumerate(self.ranges())
                     if first <= slot <= last)
-
-    def is_whole(self):
-        """Whether every partition has its number of nodes, all in sync, and every node knows every
-        leader."""
-        statuses = self.statuses()
-        if len(statuses) < len(self.nodes):
-            return False
-        for status in statuses.values():
-            nodes = [dict(zip(one[::2], one[1::2])) for one in status[b"nodes"]]
-            for partition in range(self.partitions):
-                own = [one for one in nodes if one[b"partition"] == partition]
-                roles = [one[b"role"] for one in own]
-                if len(own) != self.nodes_each or roles.count(b"leader") != 1:
-                    return False
-                if not all(one[b"in_sync"] for one in own if one[b"role"] == b"standby"):
-                    return False
-        return True
-
-    def await_whole(self, seconds):
-        end = time.monotonic() + seconds
-        while not self.is_whole():
-            if time.monotonic() > end:
-                raise AssertionError(f"the fleet is not whole: {self.logs()}")
-            time.sleep(0.05)

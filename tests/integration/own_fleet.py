@@ -13,8 +13,16 @@ import urllib.request
 import own_server
 import resp
 
+# The etcd of the members; default: that of the PATH.
+ETCD = os.environ.get("ETCD", "etcd")
 START_SECONDS_MAX = 60
 LEADS = re.compile(r"this node leads, epoch (\d+)")
+
+
+def etcdctl(*words):
+    """Returns what it prints."""
+    return subprocess.run(["etcdctl", *map(str, words)], check=True, capture_output=True,
+                          timeout=60, env={**os.environ, "ETCDCTL_API": "3"}).stdout
 
 
 class Process:
@@ -83,6 +91,8 @@ class Fleet:
     def __init__(self, nodes=3, members=3, options=(), relays=False, starts_nodes=True,
                  http=False):
         self.starts_nodes = starts_nodes
+        self.partitions = 1
+        self.nodes_each = nodes
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="fairlock-fleet-"))
         self.relays = relays
         ports = [own_server.free_port() for _ in range(2 * members + 3 * nodes)]
@@ -90,7 +100,7 @@ class Fleet:
         initial = ",".join(f"e{i}=http://127.0.0.1:{port}" for i, port in enumerate(peers))
         self.endpoints = ",".join(f"127.0.0.1:{port}" for port in clients)
         self.members = [Process(
-            ["etcd", "--name", f"e{i}", "--data-dir", str(self.directory / f"e{i}"),
+            [ETCD, "--name", f"e{i}", "--data-dir", str(self.directory / f"e{i}"),
              "--unsafe-no-fsync", "--listen-peer-urls", f"http://127.0.0.1:{peers[i]}",
              "--initial-advertise-peer-urls", f"http://127.0.0.1:{peers[i]}",
              "--listen-client-urls", f"http://127.0.0.1:{clients[i]}",
@@ -118,8 +128,7 @@ class Fleet:
             if self.starts_nodes:
                 for node in self.nodes:
                     node.start()
-                self.await_leader(START_SECONDS_MAX)
-                self.await_nodes(START_SECONDS_MAX)
+                self.await_whole(START_SECONDS_MAX)
         except BaseException:
             self.__exit__()
             raise
@@ -131,10 +140,10 @@ class Fleet:
                 process.kill()
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def await_members(self, seconds):
-        """Waits until every member of etcd accepts requests."""
+    def await_members(self, seconds, members=None):
+        """Waits until these members of etcd, by default all, accept requests."""
         give_up = time.monotonic() + seconds
-        for member, endpoint in zip(self.members, self.endpoints.split(",")):
+        for member, endpoint in zip(members or self.members, self.endpoints.split(",")):
             while True:
                 member.check_runs()
                 try:
@@ -146,6 +155,18 @@ class Fleet:
                 if time.monotonic() > give_up:
                     raise AssertionError(f"etcd at {endpoint} is not healthy")
                 time.sleep(0.02)
+
+    def restore(self, backup, token):
+        """The only member of etcd loses its data, and starts with that of the backup."""
+        member = self.members[0]
+        names = ("--name", "--data-dir", "--initial-cluster", "--initial-advertise-peer-urls")
+        values = [member.words[member.words.index(name) + 1] for name in names]
+        member.kill()
+        shutil.rmtree(values[1])
+        etcdctl("snapshot", "restore", backup, "--initial-cluster-token", token,
+                *[word for option in zip(names, values) for word in option])
+        member.start()
+        self.await_members(START_SECONDS_MAX)
 
     def await_nodes(self, seconds):
         """Waits until every node accepts connections: a leader can be ready before a standby."""
@@ -160,6 +181,46 @@ class Fleet:
                     if time.monotonic() > give_up:
                         raise
                     time.sleep(0.02)
+
+    def statuses(self):
+        """Returns {node: its own CLUSTER STATUS, or what it relays} for the nodes that answer."""
+        statuses = {}
+        for node in self.nodes:
+            if not node.is_running:
+                continue
+            try:
+                with node.connect(1) as client:
+                    statuses[node] = client.ask_map("CLUSTER", "STATUS")
+            except (OSError, resp.Ended):
+                pass
+        return statuses
+
+    def is_whole(self):
+        """Whether every partition has its number of nodes, all in sync, every node knows every
+        leader, and none still believes that it leads."""
+        statuses = self.statuses()
+        if len(statuses) < len(self.nodes):
+            return False
+        own_roles = [status[b"role"] for status in statuses.values()]
+        if not self.relays and own_roles.count(b"leader") != self.partitions:
+            return False
+        for status in statuses.values():
+            nodes = [dict(zip(one[::2], one[1::2])) for one in status[b"nodes"]]
+            for partition in range(self.partitions):
+                own = [one for one in nodes if one[b"partition"] == partition]
+                roles = [one[b"role"] for one in own]
+                if len(own) != self.nodes_each or roles.count(b"leader") != 1:
+                    return False
+                if not all(one[b"in_sync"] for one in own if one[b"role"] == b"standby"):
+                    return False
+        return True
+
+    def await_whole(self, seconds):
+        end = time.monotonic() + seconds
+        while not self.is_whole():
+            if time.monotonic() > end:
+                raise AssertionError(f"the fleet is not whole: {self.logs()}")
+            time.sleep(0.05)
 
     def leader(self):
         """Returns the node that now answers a question about locks itself, or None."""
@@ -204,7 +265,7 @@ class Fleet:
         newest = epochs[max(epochs)] if epochs else None
         return newest if newest is not None and newest.is_running else None
 
-    def await_leader(self, seconds=20):
+    def await_leader(self, seconds=60):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             leader = self.leader()

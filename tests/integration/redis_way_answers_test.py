@@ -1,5 +1,13 @@
-"""Random Redis commands on keys and values: redis-server and fairlockd give the same replies."""
+"""Random Redis commands on keys and values: redis-server and fairlockd give the same replies.
 
+    PATH=FOLDER:$PATH FAIRLOCKD=build/release/bin/fairlockd SEEDS=200 \\
+    /usr/bin/python3 tests/integration/redis_way_answers_test.py
+
+compares more, with another redis-server. If that is Valkey from 9 on, SET has IFEQ and DELIFEQ is
+asked too.
+"""
+
+import os
 import random
 import time
 import unittest
@@ -7,7 +15,7 @@ import unittest
 from own_redis import REDIS, Redis
 from own_server import Server
 
-SEEDS = 20
+SEEDS = int(os.environ.get("SEEDS", "20"))
 COMMANDS = 600
 
 KEYS = ["a", "b", "c", "d"]
@@ -32,8 +40,10 @@ ACQUIRE = ("for _, key in ipairs(KEYS) do if redis.call('exists', key) == 1 then
 
 class Generator:
 
-    def __init__(self, seed):
+    def __init__(self, seed, redis):
         self.random = random.Random(seed)
+        self.has_ifeq, self.has_msetex = (
+            about is not None for about in redis.ask("COMMAND", "INFO", "DELIFEQ", "MSETEX"))
 
     def pick(self, choices):
         return self.random.choice(choices)
@@ -47,12 +57,26 @@ class Generator:
             options += self.pick([
                 ["NX"], ["XX"], ["GET"], ["KEEPTTL"], ["nx"], ["FOO"],
                 ["EX", self.pick(SECONDS)], ["PX", self.pick(MILLISECONDS)],
-                ["EXAT", self.pick(UNIX_SECONDS)], ["PXAT", self.pick(UNIX_SECONDS)], ["EX"]])
+                ["EXAT", self.pick(UNIX_SECONDS)], ["PXAT", self.pick(UNIX_SECONDS)], ["EX"],
+                *([["IFEQ", self.pick(VALUES)], ["ifeq", self.pick(VALUES)], ["IFEQ"]]
+                  if self.has_ifeq else [])])
         return options
 
     def conditions(self):
         return self.pick([[], [], ["NX"], ["XX"], ["GT"], ["LT"], ["NX", "XX"], ["GT", "LT"],
                           ["XX", "GT"], ["FOO"]])
+
+    def pairs(self):
+        return [word for name in self.some(KEYS) for word in (name, self.pick(VALUES))]
+
+    def msetex(self):
+        pairs = self.pairs()
+        count = self.pick([len(pairs) // 2] * 8 + [1, 2, 0, "-1", "x", "01"])
+        options = self.pick([[], [], ["NX"], ["XX"], ["nx", "NX"], ["NX", "XX"], ["GET"]])
+        ends = self.pick([[], ["EX", self.pick(SECONDS)], ["px", self.pick(MILLISECONDS)],
+                          ["KEEPTTL"], ["KEEPTTL", "EX", "100"], ["EXAT", self.pick(UNIX_SECONDS)],
+                          ["EX"], ["EX", "100", "EX", "200"], ["EX", "100", "PX", "200"]])
+        return ["MSETEX", str(count), *pairs, *options, *ends]
 
     def command(self):
         key, value = self.pick(KEYS), self.pick(VALUES)
@@ -64,12 +88,12 @@ class Generator:
             (1, lambda: ["PSETEX", key, self.pick(MILLISECONDS), value]),
             (1, lambda: ["GETSET", key, value]),
             (2, lambda: ["GETDEL", key]),
-            (1, lambda: ["MSETNX", *(word for name in self.some(KEYS)
-                                     for word in (name, self.pick(VALUES)))]),
+            (1, lambda: ["MSETNX", *self.pairs()]),
             (1, lambda: ["MSETNX", key, value, key]),
-            (2, lambda: ["MSET", *(word for name in self.some(KEYS)
-                                   for word in (name, self.pick(VALUES)))]),
-            (1, lambda: ["GETEX", key, *self.pick([[], ["PERSIST"], ["EX", self.pick(SECONDS)]])]),
+            (2, lambda: ["MSET", *self.pairs()]),
+            # Newer servers also check the time if there is no such key.
+            (1, lambda: ["GETEX", key, *self.pick([[], ["PERSIST"], [
+                "EX", "100" if self.has_ifeq else self.pick(SECONDS)]])]),
             (3, lambda: ["GET", key]),
             (2, lambda: ["MGET", *self.some(KEYS)]),
             (1, lambda: ["GETRANGE", key, self.pick(NUMBERS), self.pick(NUMBERS)]),
@@ -90,14 +114,22 @@ class Generator:
             (1, lambda: [self.pick(["FLUSHDB", "FLUSHALL"]), *self.pick([[], ["ASYNC"], ["x"]])]),
             (1, lambda: ["SELECT", self.pick(["0", "1"])]),
             (2, lambda: ["EVAL", RELEASE, "1", key, value]),
-            (1, lambda: ["EVAL", EXTEND, "1", key, value, self.pick(MILLISECONDS)]),
+            # Newer servers word errors of scripts in another way.
+            (1, lambda: ["EVAL", EXTEND, "1", key, value,
+                         "100000" if self.has_ifeq else self.pick(MILLISECONDS)]),
             (1, lambda: ["EVAL", ACQUIRE, "2", "a", "b", value, "100000"]),
             (1, lambda: ["WATCH", key]),
-            (2, lambda: ["MULTI"]),
+            # Newer servers abort a transaction in which MULTI or WATCH is called again.
+            *([] if self.has_ifeq else [(2, lambda: ["MULTI"])]),
             (4, lambda: ["EXEC"]),
             (1, lambda: ["DISCARD"]),
             (1, lambda: [self.pick(["SET", "GET", "EXPIRE", "MSETNX", "GETRANGE", "DEL"])]),
         ]
+        if self.has_ifeq:
+            families += [(4, lambda: ["SET", key, value, "IFEQ", self.pick(VALUES)]),
+                         (3, lambda: ["DELIFEQ", key, value])]
+        if self.has_msetex:
+            families += [(6, self.msetex)]
         weights = [weight for weight, _ in families]
         return self.random.choices([make for _, make in families], weights)[0]()
 
@@ -137,9 +169,9 @@ def is_alike_one(command, ours, theirs):
 class SameAnswers(unittest.TestCase):
 
     def compare(self, seed, redis, server):
-        generator = Generator(seed)
         queued = None
         with redis.connect() as their, server.connect() as our:
+            generator = Generator(seed, their)
             for connection in (their, our):
                 connection.ask("FLUSHALL")
             said = []

@@ -1,6 +1,7 @@
 """A client that shows the wire format: requests as words or bytes, replies by their types."""
 
 import socket
+import struct
 
 
 class ErrorReply(str):
@@ -63,6 +64,11 @@ class Connection:
 
     def close(self):
         self.socket.close()
+
+    def reset(self):
+        """Ends the connection as a crash of the machine would: what is under way is lost."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close()
 
     def send(self, data):
         self.socket.sendall(data)

@@ -5,7 +5,6 @@ import concurrent.futures
 import itertools
 import os
 import socket
-import struct
 import subprocess
 import time
 import unittest
@@ -89,8 +88,7 @@ class SlowDisk(unittest.TestCase):
         waiter.settle()
         waiter.send(request("LOCK", "key", "b", "WAIT", "20s"))
         # Closes with a reset, so that the server sees the close before it writes the reply.
-        dying.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        dying.close()
+        dying.reset()
         self.assertGreater(waiter.reply(), 0)
         self.assert_kept_by("b")
 

@@ -175,7 +175,7 @@ class Running(TlsCase):
         """Returns the ids of the runner's connections."""
         with self.server.connect() as looker:
             text = looker.ask("CLIENT", "LIST").decode()
-        return {match.group(1) for match in re.finditer(r"^id=(\d+) .*name=fairlockctl", text,
+        return {match.group(1) for match in re.finditer(r"^id=(\d+) .*name=fairlockctl/", text,
                                                         re.MULTILINE)}
 
 

@@ -4,7 +4,6 @@ certificates."""
 import signal
 import socket
 import ssl
-import struct
 import threading
 import time
 import unittest
@@ -201,8 +200,7 @@ class Waiters(TlsCase):
             pass
 
     def end_by_reset(self, waiter):
-        waiter.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        waiter.socket.close()
+        waiter.reset()
 
     def end_by_fin(self, waiter):
         socket.socket.shutdown(waiter.socket, socket.SHUT_WR)
@@ -229,8 +227,7 @@ class Waiters(TlsCase):
         holder.ask("LOCK", "key", "holder", "PX", 60_000)
         gone = self.wait_in_line("gone")
         staying = self.wait_in_line("staying")
-        gone.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        gone.socket.close()
+        gone.reset()
         begun = time.monotonic()
         holder.ask("UNLOCK", "key", "holder")
         self.assertIsInstance(staying.reply(), int)

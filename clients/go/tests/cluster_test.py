@@ -84,7 +84,7 @@ class Cluster(unittest.TestCase):
                 getattr(self.fleet, command)(*key)
                 tests.stdin.write("done\n")
                 tests.stdin.flush()
-        self.assertEqual(tests.returncode, 0)
+        self.assertEqual(tests.returncode, 0, self.fleet.logs())
 
 
 if __name__ == "__main__":

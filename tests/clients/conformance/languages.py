@@ -31,6 +31,8 @@ _DRIVERS = {
     "node": ("clients/node/tests/conformance_driver.mjs", ("node",), ()),
     "node-redis": ("clients/node/tests/conformance_driver.mjs", ("node",), ("node-redis",)),
     "ruby": ("clients/ruby/tests/conformance_driver.rb", ("/usr/bin/ruby",), ()),
+    # deploy/build-java-client.sh makes it.
+    "java": ("clients/java/target/conformance_driver", ("/bin/sh",), ()),
 }
 # {name: the driver, a program that the build puts beside fairlockd}
 _BUILT = {"cpp": "cpp_conformance_driver", "go": "go_conformance_driver"}

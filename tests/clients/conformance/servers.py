@@ -136,7 +136,8 @@ class FleetServers(Plain):
         old = self.server.await_leader()
         if kind == "planned":
             others = [node for node in self.server.nodes[:-1] if node is not old]
-            reply = old.connect().ask("CLUSTER", "FAILOVER", "TO", random.choice(others).name)
+            reply = old.connect().ask("CLUSTER", "FAILOVER", "TO", random.choice(others).name,
+                                      "FORCE")
             if reply != "OK":
                 raise AssertionError(f"{old.name} does not hand over: {reply}")
         else:
@@ -229,7 +230,7 @@ class ClusterServers(Plain):
         partition = self.partition_of(key)
         old = self.server.leaders()[partition]
         if kind == "planned":
-            if (reply := old.connect().ask("CLUSTER", "FAILOVER")) != "OK":
+            if (reply := old.connect().ask("CLUSTER", "FAILOVER", "FORCE")) != "OK":
                 raise AssertionError(f"{old.name} does not hand over: {reply}")
         else:
             old.kill()

@@ -23,7 +23,7 @@ func main() {
 }
 
 func holdAndWait(ctx context.Context, client *redis.Client) error {
-	hold, err := fairlock.Lock(ctx, client, "k", fairlock.WithLease(10*time.Second))
+	hold, err := fairlock.Lock(ctx, client, "k", fairlock.WithLease(time.Minute))
 	if err != nil {
 		return err
 	}
@@ -44,8 +44,12 @@ func holdAndWait(ctx context.Context, client *redis.Client) error {
 	}()
 	fmt.Println("held")
 	bufio.NewReader(os.Stdin).ReadString('\n')
-	if err := hold.Renew(ctx, 0); err != nil {
-		return err
+	// A renewal asks once, and the client may not have heard of the new leader yet.
+	for err := hold.Renew(ctx, 0); err != nil; err = hold.Renew(ctx, 0) {
+		if hold.Check() != nil {
+			return err
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 	fmt.Println("renewed")
 	if err := hold.Unlock(ctx); err != nil {
