@@ -17,14 +17,36 @@ export function fleetHealth(fleet) {
   return fleet.leader === null ? ["bad", "no leader"] : ["good", "standby"];
 }
 
+// What became of those that say they lead.
+const lostText = (fleet) => (fleet.leader === null
+  ? "is not heard of: it is dead or cut off, or etcd has failed."
+  : "is dead, or has not learned yet that it is deposed.");
+
+// " n1 led last, and was heard of 84 s ago."; empty if no earlier leader is known.
+function lastLeader(fleet) {
+  if (!fleet.last_leader || fleet.leader_heard_ms === null) return "";
+  return ` ${fleet.last_leader} led last, and was heard of ${duration(fleet.leader_heard_ms)} ago.`;
+}
+
 // For a standby: shown in place of the locks, which only the leader knows.
 export function standbyText(fleet) {
-  return fleet.leader === null ? "No node leads this fleet at the moment."
+  return fleet.leader === null ? `No node leads this fleet at the moment.${lastLeader(fleet)}`
     : `The leader shows the locks: open the dashboard of ${fleet.leader}.`;
 }
 
 const quotaShare = (fleet, member) =>
   (fleet.quota_bytes > 0 && member.error === null ? member.size_bytes / fleet.quota_bytes : null);
+
+// One sentence for each node whose options differ from those of its leader.
+function differingOptions(fleet) {
+  const leader = fleet.nodes.find((node) => node.name === fleet.leader);
+  if (!leader?.options) return [];
+  const wanted = new Set(leader.options.split(" "));
+  return fleet.nodes.filter((node) => node.options && node.partition === fleet.partition)
+    .map((node) => [node, node.options.split(" ").filter((word) => !wanted.has(word))])
+    .filter(([, words]) => words.length > 0)
+    .map(([node, words]) => `${node.name} has ${words.join(", ")}, but the leader has not.`);
+}
 
 function warningsOf(fleet) {
   const peers = fleet.nodes.filter((node) => node.partition === fleet.partition);
@@ -32,8 +54,16 @@ function warningsOf(fleet) {
   return [
     fleet.awaits_acceptance && "etcd was restored from a backup. No node takes over until an " +
       "operator accepts that with CLUSTER ACCEPT-RESTORE.",
-    fleet.leader === null && "No node leads.",
-    fleet.unsure && "etcd has confirmed nothing for 2 s, so commands about locks are refused.",
+    fleet.leader === null && !fleet.unsure && `No node leads.${lastLeader(fleet)}`,
+    ...differingOptions(fleet),
+    ...fleet.nodes.filter((node) => node.role === "lost").map((node) => `${node.name} led, but ` +
+      lostText(fleet)),
+    ...fleet.nodes.filter((node) => node.unreachable).map((node) => `${node.name} announces ` +
+      `${node.address}, where most other nodes cannot connect to it.`),
+    ...fleet.nodes.filter((node) => node.refused_etcd).map((node) => `${node.name} does not use ` +
+      `${node.refused_etcd}, which belongs to another etcd cluster.`),
+    fleet.unsure && `etcd has not confirmed for ${duration(fleet.leader_heard_ms)} that this ` +
+      "node leads, so commands about locks are refused. Another node may lead.",
     isAlone && "No other node is on standby.",
     fleet.no_space && "etcd accepts no writes: its alarm NOSPACE is raised.",
     !fleet.no_space && fleet.short_of_quota &&
@@ -50,7 +80,7 @@ function commitTime(fleet) {
 
 function facts(fleet) {
   const rows = [
-    ["This node", `${fleet.node}, ${fleet.role}${fleet.partitions > 1
+    ["This node", `${fleet.node}, ${fleet.unsure ? "unsure" : fleet.role}${fleet.partitions > 1
       ? ` of partition ${fleet.partition}` : ""}`],
     ["Leader", fleet.leader === null ? "none" : `${fleet.leader} at ${fleet.leader_address}`],
     ["Leads since", moment(fleet.leader_since)],
@@ -63,19 +93,23 @@ function facts(fleet) {
 }
 
 function lag(node) {
-  if (node.role === "leader") return kNone;
+  if (node.role !== "standby") return kNone;
+  if (node.unreachable) return el("span.tag.bad", "unreachable");
   return node.in_sync ? plural(node.frames_behind, "frame", "frames")
-    : el("span.tag.bad", "does not follow");
+    : el("span.tag.bad", node.frames_behind ? plural(node.frames_behind, "frame", "frames")
+      : "does not follow");
 }
 
 const nodeColumns = (fleet) => [
   { name: "Node", isWide: true, line: 1, isBare: true, cell: (row) => el("span.strong", row.name) },
-  { name: "Role", line: 1, isBare: true, cell: (row) => row.role },
+  { name: "Role", line: 1, isBare: true,
+    cell: (row) => (["lost", "unsure"].includes(row.role) ? el("span.bad", row.role)
+      : row.role) },
   ...(fleet.partitions > 1
     ? [{ name: "Partition", isNumber: true, cell: (row) => row.partition }] : []),
   { name: "Address", isWide: true, cell: (row) => row.address },
   { name: "Behind", isNumber: true, hint: "Frames of the log that it does not have yet",
-    isEmpty: (row) => row.role === "leader", cell: lag },
+    isEmpty: (row) => row.role !== "standby", cell: lag },
   { name: "Version", cell: (row) => row.version },
   { name: "Running since", cell: (row) => moment(row.started_at) },
 ];

@@ -68,10 +68,14 @@ async function load({ query }) {
   return { history, events, fresh };
 }
 
+// What most events have, the memory of the server, needs no words.
+const kSources = { file: "from the file", lock: "says the lock" };
+
 // Events are ordered by their first occurrence; a repeated event also shows its last occurrence.
 export function whyOf(row) {
   return [row.reason, row.holder && `holder ${row.holder}`, row.by && `by ${row.by}`,
-    row.comment && `“${row.comment}”`, row.count > 1 && `last at ${moment(row.last_at)}`]
+    row.comment && `“${row.comment}”`, row.count > 1 && `last at ${moment(row.last_at)}`,
+    kSources[row.source]]
     .filter(Boolean).join(", ");
 }
 
