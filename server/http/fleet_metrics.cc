@@ -77,9 +77,11 @@ MetricFamily NodesFamily(const FleetReport& report) {
   return family;
 }
 
+// There is no sample while etcd does not answer this node: the list of the nodes may be old.
 MetricFamily UnreachableFamily(const FleetReport& report) {
   MetricFamily family = Family("fairlock_fleet_unreachable_nodes", MetricType::Gauge,
                                "Nodes of the partition that most others cannot connect to");
+  if (!report.error.empty()) return family;
   AddSample(family, {}, Real(std::ranges::count_if(report.nodes, [&](const FleetNode& node) {
               return node.is_unreached && command::IsPeer(report, node);
             })));

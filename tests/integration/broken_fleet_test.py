@@ -36,8 +36,6 @@ NOBODY = frozenset()
 AT_ONCE = 2  # chains: more would keep the nodes from noticing in time
 # The other alerts are about figures.
 ABOUT_STATES = re.compile("Fairlock(Down|NotReady|EtcdMember|Fleet)")
-# Nodes that get no processor for a second do not answer each other in time.
-OF_A_SLOW_MACHINE = {"FairlockFleetNodeUnreachable"}
 
 
 class LinkedFleet(Fleet):
@@ -289,8 +287,7 @@ class Judge:
                                    for what in self.wrong[before:]]
         alerts = self.fleet.prometheus.alerts()
         about_states = {name for name in alerts if ABOUT_STATES.match(name)}
-        self.expect(f"alerts {alerts}", self.state.alerts <= about_states
-                    and about_states - self.state.alerts <= OF_A_SLOW_MACHINE)
+        self.expect(f"alerts {alerts}", about_states == self.state.alerts)
         return self.wrong
 
     def judge(self, node, seen, leader):

@@ -197,7 +197,8 @@ class Fleet:
 
     def is_whole(self):
         """Whether every partition has its number of nodes, all in sync, every node knows every
-        leader, and none still believes that it leads."""
+        leader, none still believes that it leads, and the record of none is from before it was
+        killed."""
         statuses = self.statuses()
         if len(statuses) < len(self.nodes):
             return False
@@ -208,10 +209,10 @@ class Fleet:
             nodes = [dict(zip(one[::2], one[1::2])) for one in status[b"nodes"]]
             for partition in range(self.partitions):
                 own = [one for one in nodes if one[b"partition"] == partition]
-                roles = [one[b"role"] for one in own]
-                if len(own) != self.nodes_each or roles.count(b"leader") != 1:
+                roles = sorted(one[b"role"] for one in own)
+                if roles != [b"leader"] + [b"standby"] * (self.nodes_each - 1):
                     return False
-                if not all(one[b"in_sync"] for one in own if one[b"role"] == b"standby"):
+                if not all(one[b"in_sync"] for one in own):
                     return False
         return True
 

@@ -46,13 +46,15 @@ class Answers:
     def hand_over(self, partition):
         self.old = self.leader(partition)
         with self.old.connect() as client:
-            return client.ask("CLUSTER", "FAILOVER")
+            answer = client.ask("CLUSTER", "FAILOVER")
+        if answer != "OK":
+            raise AssertionError(f"{self.old.name} does not hand over: {answer}")
 
     def await_next(self, partition):
         end = time.monotonic() + SECONDS_MAX
         while self.leader(partition) in (None, self.old):
             if time.monotonic() > end:
-                raise AssertionError(f"no node follows {self.old.name}")
+                raise AssertionError(f"no node follows {self.old.name}: {self.fleet.logs()}")
             time.sleep(0.02)
         return self.leader(partition).port
 

@@ -126,6 +126,12 @@ TEST_F(FleetMetricsTest, NodesThatAreLostOrUnreachableAreCounted) {
   EXPECT_EQ(Ask().at("fairlock_fleet_unreachable_nodes"), 1);
 }
 
+TEST_F(FleetMetricsTest, UnreachableNodesAreNotCountedFromAListThatMayBeOld) {
+  fleet_.report.nodes[2].is_unreached = true;
+  fleet_.report.error = "etcd does not answer";
+  EXPECT_FALSE(Ask().contains("fairlock_fleet_unreachable_nodes"));
+}
+
 TEST_F(FleetMetricsTest, ANodeThatHasNotReadItsRecordReportsNoLag) {
   fleet_.report.nodes.clear();
   const Samples samples = Ask();
