@@ -383,7 +383,7 @@ class Leaders(PartitionedFleet):
         done = patient.run("locks", "--json")
         self.assertEqual(done.returncode, UNREACHABLE)
         report = json.loads(done.stdout)
-        self.assertEqual([row["partition"] for row in report["failed"]], [partition])
+        self.assertEqual([row["partition"] for row in report["failed"]], [partition], report)
         self.assertTrue(report["locks"])
         seen = {row["key"] for row in report["locks"]}
         for key in KEYS:

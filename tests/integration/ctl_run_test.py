@@ -410,8 +410,8 @@ class BadTimes(WithServer):
                             "--", "sh", "-c", script)
         pid_file = self.wait_for_file("pids")
         self.wait_until(lambda: pid_file.read_text().endswith("\n"), "the pids")
-        self.own.ask("BREAK", "k")
         begin = time.monotonic()
+        self.own.ask("BREAK", "k")
         self.assertEqual(self.outcome(runner)[0], LOST)
         self.assertGreater(time.monotonic() - begin, 0.3)
         for pid in pid_file.read_text().split():

@@ -1,7 +1,7 @@
 // What the tests share: a server for each of them, clients, and views of a lock from outside.
 
 import assert from "node:assert/strict";
-import test, { after } from "node:test";
+import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { Redis, createClient } from "./redis_clients.mjs";
@@ -11,14 +11,6 @@ const WAIT_MS_MAX = 20_000;
 
 // The tests cause the failures that the library warns of.
 process.removeAllListeners("warning");
-
-// A client that a failed test left open would keep this program running for ever.
-after(() => {
-  setTimeout(() => {
-    console.error("left open:", process.getActiveResourcesInfo());
-    process.exit(1);
-  }, 30_000).unref();
-});
 
 /** Asks until it is true. */
 export async function until(condition, time = WAIT_MS_MAX) {
