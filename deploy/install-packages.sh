@@ -22,11 +22,12 @@ IsInstalled() {
     [[ $provided == *" $1 "* ]]
 }
 
-# FirstThatCanBe PACKAGE...: prints the first that apt can install; the last, if none can be.
+# FirstThatCanBe PACKAGE...: prints the first that apt can install; the last, if none can be. apt
+# has heard of packages that it cannot install, and exits with 0 for them, too.
 FirstThatCanBe() {
   local package
   for package in "$@"; do
-    if apt-cache show "$package" >/dev/null 2>&1; then break; fi
+    if apt-cache show "$package" 2>/dev/null | grep ^Package: >/dev/null; then break; fi
   done
   echo "$package"
 }
@@ -47,7 +48,7 @@ if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
   done <<<"$wanted"
 else
   Fail "This is not a Debian system: there is no apt-get or no dpkg-query." \
-    "fairlock is built on Debian 12 with these packages:" "$wanted"
+    "fairlock is built on Debian 12 or 13 with these packages:" "$wanted"
 fi
 [ ${#missing_lines[@]} -gt 0 ] || exit 0
 
@@ -78,6 +79,6 @@ if ! AptGet install --no-install-recommends "${missing[@]}"; then
   for package in "${missing[@]}"; do
     IsInstalled "$package" || echo "not installed: $package" >&2
   done
-  Fail "Some packages could not be installed. fairlock needs Debian 12 (bookworm), its main" \
-    "repository in the sources of apt, and a network that reaches it."
+  Fail "Some packages could not be installed. fairlock needs Debian 12 (bookworm) or 13 (trixie)," \
+    "its main repository in the sources of apt, and a network that reaches it."
 fi

@@ -116,7 +116,6 @@ def write_docs(folder):
     shutil.rmtree(folder / "doc", ignore_errors=True)
     shutil.rmtree(folder / "share", ignore_errors=True)
     copy(TOP / "docs", folder / "doc")
-    (folder / "doc" / "commands_intro.md").unlink()  # COMMANDS.md includes it
     copy(TOP / "CHANGELOG.md", folder / "doc" / "CHANGELOG.md")
     check_links(folder / "doc")
     for name in ("grafana/fairlock.json", "prometheus/fairlock-alerts.yaml",

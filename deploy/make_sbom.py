@@ -3,8 +3,8 @@
 
     deploy/make_sbom.py PROGRAM FILE
 
-Licences and compiled-in libraries come from docs/DEPENDENCIES.md; shared libraries, their own
-dependencies and all versions come from this machine. The same input gives the same bytes: the date
+Licences and compiled-in libraries come from docs/DEPENDENCIES.md, which has the names of Debian 12;
+shared libraries, their own dependencies and all versions come from this machine. The same input gives the same bytes: the date
 is that of the newest entry in deploy/debian/changelog.
 """
 
@@ -29,13 +29,19 @@ def output(*words):
 
 
 def listed():
-    """Returns the rows of the table, by package."""
+    """Returns the rows of the table, by the stem of the package."""
     rows = {}
     for line in (ROOT / "docs" / "DEPENDENCIES.md").read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if line.startswith("| ") and len(cells) == len(COLUMNS) and cells[0] != COLUMNS[0]:
-            rows[cells[0]] = dict(zip(COLUMNS, cells))
+            rows[stem(cells[0])] = dict(zip(COLUMNS, cells))
     return rows
+
+
+def stem(package):
+    """Returns what its name has in common with that of other versions: librocksdb7.8, libssl3t64 and
+    libboost1.81-dev without their numbers."""
+    return re.sub(r"\d+(\.\d+)*(t64)?", "", package)
 
 
 def needed(program):
@@ -81,6 +87,20 @@ def version_of(package):
     return versions()[package]
 
 
+def installed(package):
+    """Returns the package itself, or that of another version which this machine has instead."""
+    if package in versions():
+        return package
+    return next(other for other in sorted(versions(), reverse=True) if stem(other) == stem(package))
+
+
+@functools.cache
+def release():
+    """Returns the number of this release of Debian."""
+    return re.search(r'^VERSION_ID="?(\d+)', pathlib.Path("/etc/os-release").read_text(),
+                     re.MULTILINE).group(1)
+
+
 def identifier(name):
     return "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", name)
 
@@ -94,7 +114,7 @@ def describe_package(name, licence):
             "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
                               "referenceLocator": f"pkg:deb/debian/{name.replace('+', '%2B')}"
                                                   f"@{version.replace('+', '%2B')}"
-                                                  "?distro=debian-12"}]}
+                                                  f"?distro=debian-{release()}"}]}
 
 
 def relations(name, direct, inside, others):
@@ -110,7 +130,7 @@ def bill(program):
     name = pathlib.Path(program).name
     rows = listed()
     direct = named_packages(program)
-    inside = {row["package"] for row in rows.values()
+    inside = {installed(row["package"]) for row in rows.values()
               if row["how"] == "inside" and name in row["in"].split()}
     others = set(packages_of(list(loaded(program).values())).values()) - direct
     version = output(program, "--version").split()[1]
@@ -119,7 +139,7 @@ def bill(program):
                  "licenseConcluded": "BSD-3-Clause", "licenseDeclared": "BSD-3-Clause",
                  "copyrightText": "2026, The fairlock authors"}]
     for package in sorted(direct | inside | others):
-        licence = rows[package]["licence"] if package in rows else "NOASSERTION"
+        licence = rows[stem(package)]["licence"] if stem(package) in rows else "NOASSERTION"
         packages.append(describe_package(package, licence))
     return name, version, packages, list(relations(name, direct, inside, others))
 

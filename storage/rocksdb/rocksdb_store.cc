@@ -3,6 +3,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
 #include <rocksdb/options.h>
+#include <rocksdb/table.h>
 #include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/write_batch.h>
 
@@ -24,6 +25,9 @@ namespace {
 constexpr std::size_t kMemtableBytes = std::size_t{16} << 20;
 constexpr const char* kFailedBefore = "an earlier write or sync of the store has failed";
 constexpr std::size_t kManifestBytesMax = std::size_t{1} << 20;
+// The newest form of tables that RocksDB 7.8, of Debian 12, can read. By default, later versions
+// write tables that it cannot read.
+constexpr std::uint32_t kTableFormat = 5;
 
 // A key consists of the kind and big-endian numbers, so that the order of keys is the order of
 // records.
@@ -89,6 +93,9 @@ rocksdb::Options DatabaseOptions(const RocksDbOptions& ours) {
   options.max_background_jobs = 2;
   options.compression = rocksdb::kNoCompression;
   options.skip_stats_update_on_db_open = true;
+  rocksdb::BlockBasedTableOptions tables;
+  tables.format_version = kTableFormat;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(tables));
   return options;
 }
 

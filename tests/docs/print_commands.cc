@@ -66,6 +66,17 @@ void PrintErrors() {
   }
 }
 
+// Its links name pages as seen from its own folder; those of the printed page are beside it.
+void PrintIntroduction(std::istream& introduction) {
+  constexpr std::string_view kToDocs = "](../../docs/";
+  for (std::string line; std::getline(introduction, line);) {
+    for (std::size_t at = 0; (at = line.find(kToDocs, at)) != std::string::npos;) {
+      line.replace(at, kToDocs.size(), "](");
+    }
+    std::cout << line << '\n';
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -74,10 +85,10 @@ int main(int argc, char** argv) {
     std::cerr << "usage: print_commands INTRODUCTION.md > COMMANDS.md\n";
     return 2;
   }
-  std::cout << "<!-- Generated from docs/commands_intro.md and the tables in the code: change "
-               "those, then build the target\n     update_docs (cmake --build build/release "
-               "--target update_docs). -->\n\n"
-            << introduction.rdbuf();
+  std::cout << "<!-- Generated from tests/docs/commands_intro.md and the tables in the code: "
+               "change those, then build the\n     target update_docs (cmake --build build/release "
+               "--target update_docs). -->\n\n";
+  PrintIntroduction(introduction);
   const CommandTable table = fairlock::command::WholeLanguage();
   for (const Group& group : kGroups) PrintGroup(table, group);
   PrintErrors();

@@ -182,8 +182,9 @@ _WORKPLACE = re.compile(
               r"(?<![\w./])/ro" r"ot/", r"(?<![\w./])/ho" r"me/\w+/", r"/tmp/bui" r"ld-",
               r"\bDES" r"IGN\.md", r"\bSTY" r"LE\.md", r"\bSYS" r"TEMS\.md"]), re.IGNORECASE)
 
-# Pages of prose. COMMANDS.md is generated from commands_intro.md and texts in the code.
-_PROSE_PAGE = re.compile(r"(?:README|CHANGELOG|CONTRIBUTING)\.md|docs/(?!COMMANDS\.md$).+\.md")
+# Pages of prose. docs/COMMANDS.md is generated from commands_intro.md and texts in the code.
+_PROSE_PAGE = re.compile(r"(?:README|CHANGELOG|CONTRIBUTING|tests/docs/commands_intro)\.md|"
+                         r"docs/(?!COMMANDS\.md$).+\.md")
 _NOT_PROSE = re.compile(r"^ *```.*?^ *```$|`[^`\n]*(?:\n[^`\n]+)?`|^#+ [^\n]*$",
                         re.MULTILINE | re.DOTALL)
 # Phrases that read like a translation. "of late" may not end a clause; "of late writes" is fine.

@@ -122,7 +122,7 @@ PLANTED = {
     "stilted-prose": [
         ("docs/A.md", "Words.\n\n```text\nx\n```\n\n64 would\nbe right.\n", 7),
         ("docs/recipes/a.md", "`INCR` and its kin.\n", 1),
-        ("docs/commands_intro.md", "| `SET` | `EXPIRE` and their kin | 1 |\n", 1),
+        ("docs/OPERATIONS.md", "| `SET` | `EXPIRE` and their kin | 1 |\n", 1),
         ("README.md", "# So many\n\nSo many connections wait.\n", 3),
         ("CHANGELOG.md", "- What a connection has cost of late.\n", 1),
         ("docs/A.md", "more than its share of late (`FairShareMeter`)\n", 1),

@@ -63,6 +63,20 @@ Status StatusOfOpening(const std::string& path, std::uint64_t* batches = nullptr
   return data.status();
 }
 
+// Whichever version of RocksDB writes the tables, that of Debian 12 must be able to read them.
+TEST(StorageRocksDb, TablesHaveAFormThatBothReleasesOfDebianRead) {
+  const ScratchFolder folder;
+  AppendBatches(folder.PathOf("data"), 1);
+  bool is_found = false;
+  for (const auto& entry : fs::directory_iterator(folder.PathOf("data") + "/db")) {
+    if (!entry.path().filename().string().starts_with("OPTIONS-")) continue;
+    const std::string options = ReadFile(entry.path());
+    EXPECT_THAT(options, HasSubstr("\n  format_version=5\n"));
+    is_found = true;
+  }
+  EXPECT_TRUE(is_found);
+}
+
 TEST(StorageRocksDb, WhatWasAppendedIsThereAgain) {
   const ScratchFolder folder;
   for (int round = 0; round < 3; ++round) AppendBatches(folder.PathOf("data"), 10);
