@@ -1,5 +1,7 @@
 #include "cli/arguments/lock_arguments.h"
 
+#include "cli/output/shell_word.h"
+
 namespace fairlock::cli {
 
 namespace {
@@ -45,6 +47,11 @@ std::vector<std::string> LockRequest(const std::vector<std::string>& keys, const
   if (words.min_hold_ms) AddDuration(request, "MINHOLD", *words.min_hold_ms);
   if (words.label) request.insert(request.end(), {"LABEL", *words.label});
   return request;
+}
+
+std::string WhyCommand(const std::string& key) {
+  return std::string("`fairlockctl why ") + (key.starts_with('-') ? "-- " : "") + ShellWord(key) +
+         "`";
 }
 
 std::string NameKeys(const std::vector<std::string>& keys, const Screen& screen) {

@@ -6,6 +6,7 @@
 #include "cli/commands/all_commands.h"
 #include "cli/output/duration.h"
 #include "cli/views/claim_tables.h"
+#include "cli/views/server_locks.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -61,7 +62,7 @@ std::string Headline(const LockView& lock, const ShowOptions& options, const Con
   } else if (lock.is_other_value()) {
     text += "a " + screen.Printable(lock.type) + ", no lock of a library that fairlock knows";
   } else {
-    text += lock.is_free() ? "free" : "held by nobody";
+    text += lock.is_free() && lock.waiter_count == 0 ? "free" : "held by nobody";
   }
   if (lock.reserved_count > 0) text += ", " + std::to_string(lock.reserved_count) + " reserved";
   if (lock.cooling_ms > 0) text += ", in cooldown for " + ShowDuration(lock.cooling_ms);
@@ -85,6 +86,15 @@ std::string PlacesText(const std::vector<protocol::Reply>& places, std::int64_t 
   return text;
 }
 
+// What blocks the first in the queue, or a new request; empty if the tables already say so.
+std::string LeadingChain(const std::string& key, Context& context) {
+  ServerLocks locks(context.client, context.settings, context.login,
+                    context.settings.database_or_first());
+  const WaitingRequest request = FirstRequest(key, locks);
+  const std::vector<ChainLink> chain = FindChain(request, locks);
+  return LeadsOn(chain) ? ChainText(request, chain, context.out) : "";
+}
+
 Result<int> Show(const ShowOptions& options, Context& context) {
   const Result<protocol::Reply> info = context.client.Ask({"LOCKINFO", options.key});
   if (!info) return info.failure();
@@ -104,6 +114,8 @@ Result<int> Show(const ShowOptions& options, Context& context) {
   std::string text = Headline(lock, options, context);
   if (!lock.holders.empty()) text += "\n" + HoldersTable(lock.holders, context.out);
   if (!places->empty()) text += "\n" + PlacesText(*places, lock.waiter_count, context.out);
+  const std::string chain = LeadingChain(options.key, context);
+  if (!chain.empty()) text += "\n" + chain;
   context.Print(text);
   return kExitDone;
 }

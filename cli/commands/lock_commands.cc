@@ -12,6 +12,7 @@
 #include "cli/connection/server_errors.h"
 #include "cli/output/duration.h"
 #include "cli/views/claim_tables.h"
+#include "cli/views/server_locks.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -59,27 +60,46 @@ std::vector<std::string> RequestOf(const LockOptions& options, const HoldNames& 
   return words;
 }
 
-std::string ExplainDenial(const HoldNames& names, const protocol::Reply& reply,
-                          const Context& context) {
+// What blocks the request; for the reasons that are not about the lock, what they mean.
+std::string DenialDetail(const LockOptions& options, const HoldNames& names,
+                         const std::string& reason, Context& context) {
+  if (reason == "leaving") return "an operator wants it back from this owner";
+  const std::vector<ChainLink> chain =
+      FindBlockers({.owner = names.owner,
+                    .keys = names.keys,
+                    .is_shared = options.words.is_shared,
+                    .limit = options.words.limit.value_or(1)},
+                   context.client, context.settings, context.login);
+  const std::string blockers = ChainSentence(chain, context.errors);
+  if (reason != "full") return blockers;
+  return "--max-waiters permits no more waiters" + (blockers.empty() ? "" : "; " + blockers);
+}
+
+std::string ExplainDenial(const LockOptions& options, const HoldNames& names,
+                          const protocol::Reply& reply, Context& context) {
   const Screen& screen = context.errors;
   const bool is_over = TextField(reply, "status") == "timeout";
   std::string text = NameKeys(names.keys, screen) + (names.keys.size() == 1 ? " was" : " were") +
                      " not obtained" + (is_over ? " in time" : "");
   const std::string reason = TextField(reply, "reason");
-  if (names.keys.size() > 1) text += ": " + screen.Quoted(TextField(reply, "key"));
+  const std::string key = names.keys.size() > 1 ? TextField(reply, "key") : names.keys.front();
+  if (names.keys.size() > 1) text += ": " + screen.Quoted(key);
   if (!reason.empty()) {
     text += (names.keys.size() > 1 ? " is " : ": ") + screen.Printable(reason);
   }
+  std::string detail = DenialDetail(options, names, reason, context);
   const protocol::Reply* const holders = FindField(reply, "holders");
-  if (holders != nullptr && !holders->elements.empty()) {
+  // The user may not be allowed to read the lock.
+  if (detail.empty() && holders != nullptr && !holders->elements.empty()) {
     const HolderView holder = ReadHolder(holders->elements.front());
-    text += "; " + screen.Quoted(holder.who.owner) + " has held it for " +
-            ShowDuration(holder.held_ms) + ", " + ShowLeaseLeft(holder);
+    detail = screen.Quoted(holder.who.owner) + " has held it for " + ShowDuration(holder.held_ms) +
+             ", " + ShowLeaseLeft(holder);
   }
+  if (!detail.empty()) text += "; " + detail;
   text += "; " + std::to_string(IntegerOr(reply, "waiters")) + " waiting";
   const auto position = IntegerField(reply, "position");
   if (position) text += ", your place is " + std::to_string(*position);
-  return text + "; `fairlockctl why` says more";
+  return text + "; " + WhyCommand(key) + " says more";
 }
 
 // Two processes that use the same owner get the same token, so `lock` says that the owner had it.
@@ -152,7 +172,7 @@ Result<int> Lock(const LockOptions& options, Context& context) {
       context.Say(ExplainHeldBefore(*names, answer->was_repeated, context));
     }
   } else {
-    context.Say(ExplainDenial(*names, reply, context));
+    context.Say(ExplainDenial(options, *names, reply, context));
   }
   return token ? kExitDone : kExitNotObtained;
 }

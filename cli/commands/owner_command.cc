@@ -1,12 +1,16 @@
 // `owner`: lists everything that one owner holds or waits for.
+#include <algorithm>
 #include <array>
 #include <memory>
+#include <set>
+#include <utility>
 
 #include "cli/commands/all_commands.h"
 #include "cli/output/duration.h"
 #include "cli/output/table.h"
 #include "cli/views/claim_tables.h"
 #include "cli/views/lock_walk.h"
+#include "cli/views/server_locks.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -66,6 +70,9 @@ Result<std::vector<Claim>> FindClaims(const std::string& owner, FleetLeaders& le
     }
     if (const auto failure = leaders.TotalFailure()) return *failure;
   }
+  std::ranges::sort(claims, {}, [](const Claim& claim) {
+    return std::pair(claim.database, std::string_view(claim.key));
+  });
   return claims;
 }
 
@@ -99,6 +106,23 @@ boost::json::object ObjectOf(const Claim& claim) {
   return object;
 }
 
+// What blocks each request of the owner that waits.
+std::string ChainsText(const std::vector<Claim>& claims, const std::string& owner,
+                       Context& context) {
+  std::string text;
+  std::set<std::pair<int, std::string>> explained;
+  for (const Claim& claim : claims) {
+    if (claim.position == 0 || explained.contains({claim.database, claim.key})) continue;
+    if (!context.client.Ask({"SELECT", std::to_string(claim.database)})) break;
+    ServerLocks locks(context.client, context.settings, context.login, claim.database);
+    const WaitingRequest request = RequestOf(owner, claim.key, locks);
+    for (const std::string& key : request.keys) explained.emplace(claim.database, key);
+    const std::string chain = ChainText(request, FindChain(request, locks), context.out);
+    if (!chain.empty()) text += "\n" + chain;
+  }
+  return text;
+}
+
 Result<int> ShowOwner(const OwnerOptions& options, Context& context) {
   Result<FleetLeaders> leaders = context.FindLeaders();
   if (!leaders) return leaders.failure();
@@ -113,7 +137,7 @@ Result<int> ShowOwner(const OwnerOptions& options, Context& context) {
   } else if (claims->empty()) {
     context.Print(context.out.Printable(options.owner) + " holds nothing and waits for nothing.\n");
   } else {
-    context.Print(ClaimsText(*claims, context.out));
+    context.Print(ClaimsText(*claims, context.out) + ChainsText(*claims, options.owner, context));
   }
   return context.Conclude(*leaders, kExitDone);
 }

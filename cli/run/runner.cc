@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "cli/output/duration.h"
+#include "cli/views/server_locks.h"
 
 namespace fairlock::cli {
 
@@ -16,7 +17,7 @@ constexpr DurationMs kSleepMsMax = 60'000;
 
 }  // namespace
 
-Runner::Runner(const RunOptions& options, const Context& context)
+Runner::Runner(const RunOptions& options, Context& context)
     : options_(options),
       context_(context),
       report_(context_, options_),
@@ -82,15 +83,27 @@ void Runner::CheckLock(TimeMs now) {
   }
 }
 
+// The session's connection is for its own requests, so the lock is looked up on another one.
+std::string Runner::DenialText() {
+  std::string text = Keys() + (options_.keys.size() == 1 ? " was" : " were") +
+                     " not obtained: " + session_.reason();
+  const std::vector<ChainLink> chain =
+      FindBlockers({.owner = options_.owner,
+                    .keys = options_.keys,
+                    .is_shared = options_.words.is_shared,
+                    .limit = options_.words.limit.value_or(1)},
+                   context_.client, context_.settings, context_.login);
+  if (!chain.empty()) text += "; " + ChainSentence(chain, context_.errors);
+  const std::string& key = chain.empty() ? options_.keys.front() : chain.front().key;
+  return text + "; " + WhyCommand(key) + " says more";
+}
+
 void Runner::CheckObtaining() {
   switch (session_.state()) {
     case LockSession::State::kHeld:
       return StartCommand();
     case LockSession::State::kDenied:
-      outcome_ =
-          Failure{options_.conflict_exit_code,
-                  Keys() + (options_.keys.size() == 1 ? " was" : " were") +
-                      " not obtained: " + session_.reason() + "; `fairlockctl why` says more"};
+      outcome_ = Failure{options_.conflict_exit_code, DenialText()};
       break;
     case LockSession::State::kFailed:
       outcome_ = session_.failure();

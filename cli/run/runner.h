@@ -18,7 +18,7 @@ namespace fairlock::cli {
 
 class Runner {
  public:
-  Runner(const RunOptions& options, const Context& context);
+  Runner(const RunOptions& options, Context& context);
 
   // Returns the exit status of fairlockctl.
   Result<int> Run();
@@ -37,6 +37,7 @@ class Runner {
   void HandleSignal(int signal);
   void CheckLock(TimeMs now);
   void CheckObtaining();
+  std::string DenialText();
   void CheckReleasing();
   void StartCommand();
   void CheckRunning(TimeMs now);
@@ -45,7 +46,7 @@ class Runner {
   void Release(Result<int> outcome);
 
   RunOptions options_;
-  const Context& context_;
+  Context& context_;
   RunReport report_;
   SignalInbox signals_;
   LockSession session_;

@@ -119,7 +119,7 @@ class Locking(WithServer):
         self.assertEqual(self.ctl.text("renew", "a", "b", "c", "me", "--ttl", "2h"), "")
         denied = self.ctl.run("lock", "--key", "x", "--key", "b", "you")
         self.assertEqual((denied.returncode, denied.stdout), (NOT_OBTAINED, ""))
-        self.assertIn("'x' and 'b' were not obtained: 'b' is held; 'me' has held it",
+        self.assertIn("'x' and 'b' were not obtained: 'b' is held; 'me' has held 'b'",
                       denied.stderr)
         self.assertEqual(self.own.ask("LOCKED", "x"), 0)
         released = self.ctl.json("unlock", "a", "b", "c", "me")
@@ -283,7 +283,7 @@ class Breaking(WithServer):
         self.wait_in_line("order:1", "w")
         text = self.ctl.text("break", "order:*", "--dry-run")
         self.assertRegex(text, r"order:1\n  held by a for \d+ms, lease left 29\.\ds, from 127")
-        self.assertIn("1 waiter: the first in the queue gets it\norder:2\n", text)
+        self.assertIn("1 waiter: w, the first in the queue, gets it\norder:2\n", text)
         self.assertIn("nobody waits: it becomes free", text)
         self.assertEqual(self.own.ask("LOCKED", "order:1", "a"), 1)
 
@@ -313,7 +313,7 @@ class Breaking(WithServer):
                       self.ctl.text("break", "k", "--dry-run"))
         self.assertEqual(self.ctl.run("break", "k", "--owner", "o2", "--yes").returncode, NO)
         self.wait_in_line("k", "o3")
-        self.assertIn("  1 other waiter: the first in the queue gets it\n",
+        self.assertIn("  1 other waiter: o3, the first in the queue, gets it\n",
                       self.ctl.text("break", "k", "--dry-run"))
         self.assertEqual(self.ctl.text("break", "k", "--yes"), "1 reservation ended by force.\n")
         self.assertEqual(self.own.ask("LOCKED", "k", "o3"), 1)

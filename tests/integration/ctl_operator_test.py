@@ -191,8 +191,9 @@ class TheServer(WithServer):
         self.own.ask("LOCK", "k", "a")
         waiter = self.wait_in_line("k", "b")
         text = self.ctl.text("clients")
-        self.assertRegex(text, r"\n +\d+ +127\.0\.0\.1:\d+ +holder +default +0 .* - +lockinfo\n")
-        self.assertRegex(text, r" waiting +lock\n")
+        self.assertRegex(text, r"\n +\d+ +127\.0\.0\.1:\d+ +holder +default +0 .* - +lockinfo +- +-"
+                               r"\n")
+        self.assertRegex(text, r" waiting +lock +k +\d+ms\n")
         waiting = self.ctl.json("clients", "--waiting")["clients"]
         self.assertEqual([client["cmd"] for client in waiting], ["lock"])
         self.ctl.text("kill", waiting[0]["id"])
