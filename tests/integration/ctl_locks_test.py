@@ -267,12 +267,16 @@ class Looking(WithServer):
         self.own.ask("LOCK", "busy", "o")
         self.wait_in_line("busy", "w")
         text = self.ctl.text("status")
+        self.assertRegex(text, r"^verdict +healthy\n"
+                               r"longest wait +busy, database 0: w for \d+ms, since \d{4}-")
         self.assertRegex(text, r"locks +1 with 1 holders and 1 waiters\n")
         self.assertRegex(text, r"\nbusy +0 +1 ")
         status = self.ctl.json("status")
         self.assertEqual(status["info"]["waiters"], "1")
         self.assertEqual(status["contended"][0]["key"], "busy")
         self.assertGreater(status["ping_us"], 0)
+        self.assertEqual(status["verdict"]["concerns"], [])
+        self.assertEqual(status["verdict"]["longest_wait"]["owner"], "w")
 
 
 class Breaking(WithServer):

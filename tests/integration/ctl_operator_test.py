@@ -186,6 +186,15 @@ class Steering(WithServer):
 
 class TheServer(WithServer):
 
+    def test_status_begins_with_what_needs_attention(self):
+        self.assertTrue(self.ctl.text("status").startswith("verdict       healthy\n"
+                                                           "longest wait  nobody waits\n"))
+        self.own.ask("LIMIT", "SET", "a*", "0")
+        self.own.ask("LIMIT", "SET", "b*", "5")
+        self.assertTrue(self.ctl.text("status").startswith(
+            "verdict       needs attention\n"
+            "              1 drain in force (`fairlockctl limit list`)\nlongest wait "))
+
     def test_clients_are_listed_and_killed(self):
         self.own.ask("CLIENT", "SETNAME", "holder")
         self.own.ask("LOCK", "k", "a")
