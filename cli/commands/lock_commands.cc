@@ -20,7 +20,6 @@ namespace fairlock::cli {
 namespace {
 
 constexpr std::int64_t kTokenMax = std::int64_t{1} << 53;
-constexpr std::int64_t kWaitersMax = 1'000'000;
 // How much longer than the requested wait the server may take.
 constexpr DurationMs kSlackMs = 10'000;
 // With --wait: how often, and for how long, to retry while the server is unreachable or starting.
@@ -40,9 +39,7 @@ struct LockOptions {
   HoldArguments given;
   LockArguments words;
   std::optional<DurationMs> keep_ms;
-  std::optional<std::int64_t> max_waiters;
   std::optional<std::string> meta;
-  bool is_replace = false;
   bool is_new = false;
   bool is_json = false;
 };
@@ -50,10 +47,6 @@ struct LockOptions {
 std::vector<std::string> RequestOf(const LockOptions& options, const HoldNames& names) {
   std::vector<std::string> words = LockRequest(names.keys, names.owner, options.words);
   if (options.keep_ms) AddDuration(words, "KEEP", *options.keep_ms);
-  if (options.max_waiters) {
-    words.insert(words.end(), {"MAXWAITERS", std::to_string(*options.max_waiters)});
-    if (options.is_replace) words.emplace_back("REPLACE");
-  }
   if (options.is_new) words.emplace_back("NEW");
   if (options.meta) words.insert(words.end(), {"META", *options.meta});
   words.emplace_back("EXPLAIN");
@@ -72,7 +65,7 @@ std::string DenialDetail(const LockOptions& options, const HoldNames& names,
                    context.client, context.settings, context.login);
   const std::string blockers = ChainSentence(chain, context.errors);
   if (reason != "full") return blockers;
-  return "--max-waiters permits no more waiters" + (blockers.empty() ? "" : "; " + blockers);
+  return std::string(kFullText) + (blockers.empty() ? "" : "; " + blockers);
 }
 
 std::string ExplainDenial(const LockOptions& options, const HoldNames& names,
@@ -155,7 +148,7 @@ Result<LockReply> RequestWithRetries(LockOptions options, const HoldNames& names
 }
 
 Result<int> Lock(const LockOptions& options, Context& context) {
-  if (options.is_replace && !options.max_waiters) {
+  if (options.words.is_replace && !options.words.max_waiters) {
     return Failure{kExitWrongUse, "--replace needs --max-waiters"};
   }
   const Result<HoldNames> names = NamesOf(options.given);
@@ -185,9 +178,7 @@ Action DescribeLock(Arguments& arguments) {
                               "How long to wait in the queue (0: do not wait)");
   arguments.Duration("--keep", options->keep_ms,
                      "If the lock is denied, keep a place in the queue for this long");
-  arguments.Number("--max-waiters", options->max_waiters, {0, kWaitersMax},
-                   "Do not wait if this many others are waiting");
-  arguments.Flag("--replace", options->is_replace,
+  arguments.Flag("--replace", options->words.is_replace,
                  "With --max-waiters: replace the newest waiter instead");
   arguments.Flag("--new", options->is_new, "Fail if the owner already holds the lock");
   arguments.Text("--meta", options->meta, "A note, visible to others");

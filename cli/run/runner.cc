@@ -24,6 +24,9 @@ Runner::Runner(const RunOptions& options, Context& context)
       session_(options, context.settings, context.login) {}
 
 Result<int> Runner::Run() {
+  if (const auto outer = FindOuterHold(options_, context_.client)) {
+    return report_.Conclude(Failure{options_.conflict_exit_code, NestingText(*outer)});
+  }
   const TimeMs begin = NowMs();
   session_.Start(begin);
   queue_watch_.emplace(context_, options_, report_, begin);
@@ -83,6 +86,14 @@ void Runner::CheckLock(TimeMs now) {
   }
 }
 
+std::string Runner::NestingText(const OuterHold& outer) const {
+  return Keys() + (options_.keys.size() == 1 ? " was" : " were") +
+         " not obtained: this `run` is part of the command of " +
+         context_.errors.Quoted(outer.owner) + ", which holds " +
+         context_.errors.Quoted(outer.key) +
+         " until that command has ended; leave out the inner `run`, or give it another key";
+}
+
 // The session's connection is for its own requests, so the lock is looked up on another one.
 std::string Runner::DenialText() {
   std::string text = Keys() + (options_.keys.size() == 1 ? " was" : " were") +
@@ -93,6 +104,7 @@ std::string Runner::DenialText() {
                     .is_shared = options_.words.is_shared,
                     .limit = options_.words.limit.value_or(1)},
                    context_.client, context_.settings, context_.login);
+  if (session_.reason() == "full") text += "; " + std::string(kFullText);
   if (!chain.empty()) text += "; " + ChainSentence(chain, context_.errors);
   const std::string& key = chain.empty() ? options_.keys.front() : chain.front().key;
   return text + "; " + WhyCommand(key) + " says more";
@@ -127,7 +139,8 @@ void Runner::StartCommand() {
       {.command = options_.command,
        .variables = {"FAIRLOCK_KEY=" + options_.keys.front(), "FAIRLOCK_KEYS=" + keys,
                      "FAIRLOCK_OWNER=" + options_.owner,
-                     "FAIRLOCK_TOKEN=" + std::to_string(session_.token())},
+                     "FAIRLOCK_TOKEN=" + std::to_string(session_.token()),
+                     TokensVariable(session_.token())},
        // A session ends with this process, so the command must end at once; a lease leaves it some
        // time.
        .signal_if_orphaned = options_.is_session ? SIGKILL : SIGTERM});

@@ -9,6 +9,7 @@
 #include "cli/base/result.h"
 #include "cli/run/child_process.h"
 #include "cli/run/lock_session.h"
+#include "cli/run/outer_run.h"
 #include "cli/run/queue_watch.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_report.h"
@@ -38,6 +39,7 @@ class Runner {
   void CheckLock(TimeMs now);
   void CheckObtaining();
   std::string DenialText();
+  std::string NestingText(const OuterHold& outer) const;
   void CheckReleasing();
   void StartCommand();
   void CheckRunning(TimeMs now);
