@@ -52,7 +52,28 @@ boost::json::array QueueArray(const std::vector<protocol::Reply>& places) {
   return array;
 }
 
-std::string Headline(const LockView& lock, const ShowOptions& options, const Context& context) {
+struct Chain {
+  WaitingRequest request;
+  std::vector<ChainLink> links;
+};
+
+// What blocks the first in the queue, or a new request.
+Chain FollowChain(const std::string& key, Context& context) {
+  ServerLocks locks(context.client, context.settings, context.login,
+                    context.settings.database_or_first());
+  Chain chain{.request = FirstRequest(key, locks), .links = {}};
+  chain.links = FindChain(chain.request, locks);
+  return chain;
+}
+
+std::string OverrideText(std::int64_t limit, const Chain& chain) {
+  if (IsStarting(chain.links)) return "; the server has just started: nobody gets it yet";
+  return limit == 0 ? "; drained by an operator: no new owner gets it (`limit list`)"
+                    : "; an operator has set LIMIT " + std::to_string(limit);
+}
+
+std::string Headline(const LockView& lock, const Chain& chain, const ShowOptions& options,
+                     const Context& context) {
   const Screen& screen = context.out;
   std::string text = screen.Tinted(screen.Printable(options.key), Tint::kHeading) + ", database " +
                      std::to_string(context.settings.database_or_first()) + ": ";
@@ -67,11 +88,7 @@ std::string Headline(const LockView& lock, const ShowOptions& options, const Con
   if (lock.reserved_count > 0) text += ", " + std::to_string(lock.reserved_count) + " reserved";
   if (lock.cooling_ms > 0) text += ", in cooldown for " + ShowDuration(lock.cooling_ms);
   text += ", " + std::to_string(lock.waiter_count) + " waiting";
-  if (lock.override_limit) {
-    text += *lock.override_limit == 0
-                ? "; drained by an operator: no new owner gets it (`limit list`)"
-                : "; an operator has set LIMIT " + std::to_string(*lock.override_limit);
-  }
+  if (lock.override_limit) text += OverrideText(*lock.override_limit, chain);
   if (lock.hold_mean_ms) text += "; recent holds: " + ShowDuration(*lock.hold_mean_ms);
   if (lock.wait_mean_ms) text += ", recent waits: " + ShowDuration(*lock.wait_mean_ms);
   return text + "\n";
@@ -84,15 +101,6 @@ std::string PlacesText(const std::vector<protocol::Reply>& places, std::int64_t 
   const std::int64_t more = waiter_count - static_cast<std::int64_t>(places.size());
   if (more > 0) text += "... and " + std::to_string(more) + " more; --places N shows them\n";
   return text;
-}
-
-// What blocks the first in the queue, or a new request; empty if the tables already say so.
-std::string LeadingChain(const std::string& key, Context& context) {
-  ServerLocks locks(context.client, context.settings, context.login,
-                    context.settings.database_or_first());
-  const WaitingRequest request = FirstRequest(key, locks);
-  const std::vector<ChainLink> chain = FindChain(request, locks);
-  return LeadsOn(chain) ? ChainText(request, chain, context.out) : "";
 }
 
 Result<int> Show(const ShowOptions& options, Context& context) {
@@ -111,11 +119,12 @@ Result<int> Show(const ShowOptions& options, Context& context) {
     return kExitDone;
   }
   const LockView lock = ReadLock(*info);
-  std::string text = Headline(lock, options, context);
+  const Chain chain = FollowChain(options.key, context);
+  std::string text = Headline(lock, chain, options, context);
   if (!lock.holders.empty()) text += "\n" + HoldersTable(lock.holders, context.out);
   if (!places->empty()) text += "\n" + PlacesText(*places, lock.waiter_count, context.out);
-  const std::string chain = LeadingChain(options.key, context);
-  if (!chain.empty()) text += "\n" + chain;
+  // Most often, the tables say everything already.
+  if (LeadsOn(chain.links)) text += "\n" + ChainText(chain.request, chain.links, context.out);
   context.Print(text);
   return kExitDone;
 }

@@ -104,7 +104,7 @@ std::string QueueWatch::AheadText(const protocol::Reply& places) const {
 
 std::string QueueWatch::HoldersText(const protocol::Reply& info) const {
   const LockView lock = ReadLock(info);
-  if (lock.override_limit == 0) return "; drained by an operator";
+  if (lock.override_limit == 0) return "; drained, or the server has just started";
   if (lock.holders.empty()) {
     if (lock.cooling_ms > 0) return "; in cooldown for " + ShowDuration(lock.cooling_ms);
     return lock.reserved_count > 0 ? "; reserved for an absent owner" : "";

@@ -24,9 +24,10 @@ ServerLocks::ServerLocks(Client& client, const Settings& settings, const Login& 
     : client_(client), leaders_(LeadersOrServer(client, settings, login)), database_(database) {}
 
 protocol::Reply ServerLocks::Ask(std::initializer_list<std::string_view> request) {
+  if (failure_) return {};
   Result<protocol::Reply> reply = client_.Ask(request);
   if (reply) return std::move(*reply);
-  if (!failure_) failure_ = reply.failure();
+  failure_ = reply.failure();
   return {};
 }
 
@@ -46,14 +47,14 @@ std::vector<PlaceView> ServerLocks::Queue(const std::string& key) {
 
 std::vector<std::string> ServerLocks::QueuesOf(const std::string& owner) {
   const auto [keys, is_new] = queues_of_.try_emplace(owner);
-  if (!is_new) return keys->second;
+  if (!is_new || failure_) return keys->second;
   LockWalk walk(
       leaders_,
       {.database = database_, .waiting_ms_min = 0, .owner = owner, .pages_max = kQueuePagesMax});
   while (!walk.is_over()) {
     const Result<std::vector<LockRow>> page = walk.NextPage();
     if (!page) {
-      if (!failure_) failure_ = page.failure();
+      failure_ = page.failure();
       break;
     }
     for (const LockRow& row : *page) keys->second.push_back(row.key);

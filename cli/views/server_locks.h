@@ -14,7 +14,8 @@
 
 namespace fairlock::cli {
 
-// Reads each lock once. What cannot be read counts as free; `failure` says why the first could not.
+// Reads each lock once. The first request that fails is the last: a server logs each that it
+// refuses. What was not read counts as free.
 class ServerLocks : public LockSource {
  public:
   // `client` must outlive this object, and use `database`.

@@ -3,6 +3,7 @@
 import unittest
 
 from fairlockctl import Fairlockctl, NOT_OBTAINED
+from own_cluster import PartitionedFleet
 from own_server import Server
 import resp
 
@@ -194,6 +195,47 @@ class Starting(Chains):
         self.assertTrue(self.ctl.text("why", "k").startswith("The server has started a short time "
                                                              "ago: nobody gets it"))
         self.assertEqual(self.ctl.json("why", "k")["reason"], "starting")
+        self.assertIn("; the server has just started: nobody gets it yet",
+                      self.ctl.text("show", "k"))
+
+
+class Permissions(Chains):
+
+    def test_what_may_not_be_read_is_left_out_with_the_reason(self):
+        users = self.server.directory / "users.acl"
+        users.write_text("user default on nopass +@all ~* &* owner:*\n"
+                         "user reader on nopass ~* +@read +@connection -locks\n"
+                         "user locker on nopass ~* owner:* +@lock +@connection -@read\n")
+        with Server("--acl-file", str(users)) as server, server.connect() as own:
+            own.ask("LOCK", "k", "a")
+            ctl = Fairlockctl(server)
+            text = ctl.text("--user", "reader", "why", "k")
+            self.assertRegex(text, r"^It is held by a (.*\n)+\nWhat the owners wait for is not "
+                                   "known: .* NOPERM")
+            denied = ctl.run("--user", "locker", "lock", "k", "b").stderr
+            self.assertIn("not obtained: held; 'a' has held it for ", denied)
+            self.assertEqual(server.output().count("denied: "), 2, server.output())
+
+
+class Partitions(unittest.TestCase):
+
+    def test_a_chain_leads_from_partition_to_partition(self):
+        with PartitionedFleet(partitions=2, nodes_each=1) as fleet:
+            keys = [f"chain{i}" for i in range(4)]
+            self.assertEqual({fleet.partition_of(key) for key in keys}, {0, 1})
+            ctl = Fairlockctl(FAIRLOCK_HOST=f"127.0.0.1:{fleet.nodes[0].port}",
+                              HOME=str(fleet.directory))
+            for number, key in enumerate(keys):
+                ctl.text("lock", key, f"o{number}", "--ttl", "10m")
+            for number, key in enumerate(keys):
+                waiter = ctl.start("lock", key, f"o{number + 1}", "--wait", "100s")
+                self.addCleanup(waiter.wait)
+                self.addCleanup(waiter.terminate)
+                while not ctl.json("queue", key)["queue"]:
+                    pass
+            chain = ctl.json("why", keys[3], "o4")["chain"]
+            self.assertEqual([(link["key"], link["owner"]) for link in chain],
+                             [(f"chain{i}", f"o{i}") for i in (3, 2, 1, 0)])
 
 
 if __name__ == "__main__":
