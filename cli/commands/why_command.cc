@@ -202,7 +202,7 @@ std::string ChainSentences(const Findings& findings, const Screen& screen) {
     text = ChainText(findings.request, findings.chain, screen);
   }
   if (!findings.chain_refusal.empty()) {
-    text += "What the owners wait for is not known: " + findings.chain_refusal + "\n";
+    text += "The chain may be incomplete: " + findings.chain_refusal + "\n";
   }
   return text.empty() ? "" : "\n" + text;
 }

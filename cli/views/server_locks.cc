@@ -10,8 +10,8 @@ namespace fairlock::cli {
 namespace {
 
 constexpr std::string_view kPlacesRead = "200";
-// Bounds a scan: of more locks with a queue, only the first are searched for an owner.
-constexpr int kQueuePagesMax = 40;
+// Bounds the time that the server spends on one chain.
+constexpr int kPagesOfAChain = 100;
 
 FleetLeaders LeadersOrServer(Client& client, const Settings& settings, const Login& login) {
   Result<FleetLeaders> leaders = FleetLeaders::Find(client, settings, login);
@@ -21,12 +21,16 @@ FleetLeaders LeadersOrServer(Client& client, const Settings& settings, const Log
 }  // namespace
 
 ServerLocks::ServerLocks(Client& client, const Settings& settings, const Login& login, int database)
-    : client_(client), leaders_(LeadersOrServer(client, settings, login)), database_(database) {}
+    : client_(client),
+      leaders_(LeadersOrServer(client, settings, login)),
+      database_(database),
+      pages_left_(kPagesOfAChain) {}
 
 protocol::Reply ServerLocks::Ask(std::initializer_list<std::string_view> request) {
-  if (failure_) return {};
+  if (is_refused_) return {};
   Result<protocol::Reply> reply = client_.Ask(request);
   if (reply) return std::move(*reply);
+  is_refused_ = true;
   failure_ = reply.failure();
   return {};
 }
@@ -48,12 +52,15 @@ std::vector<PlaceView> ServerLocks::Queue(const std::string& key) {
 std::vector<std::string> ServerLocks::QueuesOf(const std::string& owner) {
   const auto [keys, is_new] = queues_of_.try_emplace(owner);
   if (!is_new || failure_) return keys->second;
-  LockWalk walk(
-      leaders_,
-      {.database = database_, .waiting_ms_min = 0, .owner = owner, .pages_max = kQueuePagesMax});
+  LockWalk walk(leaders_, {.database = database_, .waiting_ms_min = 0, .owner = owner});
   while (!walk.is_over()) {
+    if (pages_left_-- == 0) {
+      failure_ = {kExitRefused, "too many locks are waited for"};
+      break;
+    }
     const Result<std::vector<LockRow>> page = walk.NextPage();
     if (!page) {
+      is_refused_ = true;
       failure_ = page.failure();
       break;
     }
@@ -67,7 +74,7 @@ std::vector<std::string> ServerLocks::QueuesOf(const std::string& owner) {
 // An override that an operator has set is in the list.
 bool ServerLocks::IsStarting() {
   const protocol::Reply overrides = Ask({"LIMIT", "LIST"});
-  return !failure_ && std::ranges::none_of(overrides.elements, [](const protocol::Reply& each) {
+  return !is_refused_ && std::ranges::none_of(overrides.elements, [](const protocol::Reply& each) {
     return IntegerOr(each, "limit") == 0;
   });
 }

@@ -26,6 +26,7 @@ class ServerLocks : public LockSource {
   std::vector<std::string> QueuesOf(const std::string& owner) override;
   bool IsStarting() override;
 
+  // Why not everything was read.
   const std::optional<Failure>& failure() const { return failure_; }
 
  private:
@@ -36,6 +37,8 @@ class ServerLocks : public LockSource {
   FleetLeaders leaders_;
   int database_;
   std::optional<Failure> failure_;
+  bool is_refused_ = false;
+  int pages_left_;  // of the scans for the queues of owners
   std::map<std::string, LockView> locks_;
   std::map<std::string, std::vector<PlaceView>> queues_;
   std::map<std::string, std::vector<std::string>> queues_of_;

@@ -210,8 +210,8 @@ class Permissions(Chains):
             own.ask("LOCK", "k", "a")
             ctl = Fairlockctl(server)
             text = ctl.text("--user", "reader", "why", "k")
-            self.assertRegex(text, r"^It is held by a (.*\n)+\nWhat the owners wait for is not "
-                                   "known: .* NOPERM")
+            self.assertRegex(text, r"^It is held by a (.*\n)+\nThe chain may be incomplete: "
+                                   ".* NOPERM")
             denied = ctl.run("--user", "locker", "lock", "k", "b").stderr
             self.assertIn("not obtained: held; 'a' has held it for ", denied)
             self.assertEqual(server.output().count("denied: "), 2, server.output())
