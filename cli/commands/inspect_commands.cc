@@ -52,27 +52,20 @@ boost::json::array QueueArray(const std::vector<protocol::Reply>& places) {
   return array;
 }
 
-struct Chain {
-  WaitingRequest request;
-  std::vector<ChainLink> links;
-};
-
 // What blocks the first in the queue, or a new request.
-Chain FollowChain(const std::string& key, Context& context) {
+WaitChain FollowChain(const std::string& key, Context& context) {
   ServerLocks locks(context.client, context.settings, context.login,
                     context.settings.database_or_first());
-  Chain chain{.request = FirstRequest(key, locks), .links = {}};
-  chain.links = FindChain(chain.request, locks);
-  return chain;
+  return FindChain(FirstRequest(key, locks), locks);
 }
 
-std::string OverrideText(std::int64_t limit, const Chain& chain) {
-  if (IsStarting(chain.links)) return "; the server has just started: nobody gets it yet";
+std::string OverrideText(std::int64_t limit, const WaitChain& chain) {
+  if (IsStarting(chain)) return "; the server has just started: nobody gets it yet";
   return limit == 0 ? "; drained by an operator: no new owner gets it (`limit list`)"
                     : "; an operator has set LIMIT " + std::to_string(limit);
 }
 
-std::string Headline(const LockView& lock, const Chain& chain, const ShowOptions& options,
+std::string Headline(const LockView& lock, const WaitChain& chain, const ShowOptions& options,
                      const Context& context) {
   const Screen& screen = context.out;
   std::string text = screen.Tinted(screen.Printable(options.key), Tint::kHeading) + ", database " +
@@ -109,22 +102,23 @@ Result<int> Show(const ShowOptions& options, Context& context) {
   const auto places =
       FetchPlaces(context.client, options.key, options.places.value_or(kPlacesDefault));
   if (!places) return places.failure();
+  const WaitChain chain = FollowChain(options.key, context);
   if (options.is_json) {
     boost::json::object object;
     json::AddText(object, "key", options.key);
     object["db"] = context.settings.database_or_first();
     for (const auto& field : json::ObjectOf(*info)) object.insert(field);
     object["queue"] = QueueArray(*places);
+    object["chain"] = ChainArray(chain);
     context.PrintJson(object);
     return kExitDone;
   }
   const LockView lock = ReadLock(*info);
-  const Chain chain = FollowChain(options.key, context);
   std::string text = Headline(lock, chain, options, context);
   if (!lock.holders.empty()) text += "\n" + HoldersTable(lock.holders, context.out);
   if (!places->empty()) text += "\n" + PlacesText(*places, lock.waiter_count, context.out);
   // Most often, the tables say everything already.
-  if (LeadsOn(chain.links)) text += "\n" + ChainText(chain.request, chain.links, context.out);
+  if (LeadsOn(chain)) text += "\n" + ChainText(chain, context.out);
   context.Print(text);
   return kExitDone;
 }

@@ -57,12 +57,11 @@ std::vector<std::string> RequestOf(const LockOptions& options, const HoldNames& 
 std::string DenialDetail(const LockOptions& options, const HoldNames& names,
                          const std::string& reason, Context& context) {
   if (reason == "leaving") return "an operator wants it back from this owner";
-  const std::vector<ChainLink> chain =
-      FindBlockers({.owner = names.owner,
-                    .keys = names.keys,
-                    .is_shared = options.words.is_shared,
-                    .limit = options.words.limit.value_or(1)},
-                   context.client, context.settings, context.login);
+  const WaitChain chain = FindBlockers({.owner = names.owner,
+                                        .keys = names.keys,
+                                        .is_shared = options.words.is_shared,
+                                        .limit = options.words.limit.value_or(1)},
+                                       context.client, context.settings, context.login);
   const std::string blockers = ChainSentence(chain, context.errors);
   if (reason != "full") return blockers;
   return std::string(kFullText) + (blockers.empty() ? "" : "; " + blockers);
@@ -81,13 +80,8 @@ std::string ExplainDenial(const LockOptions& options, const HoldNames& names,
     text += (names.keys.size() > 1 ? " is " : ": ") + screen.Printable(reason);
   }
   std::string detail = DenialDetail(options, names, reason, context);
-  const protocol::Reply* const holders = FindField(reply, "holders");
   // The user may not be allowed to read the lock.
-  if (detail.empty() && holders != nullptr && !holders->elements.empty()) {
-    const HolderView holder = ReadHolder(holders->elements.front());
-    detail = screen.Quoted(holder.who.owner) + " has held it for " + ShowDuration(holder.held_ms) +
-             ", " + ShowLeaseLeft(holder);
-  }
+  if (detail.empty()) detail = FirstHolderText(reply, screen);
   if (!detail.empty()) text += "; " + detail;
   text += "; " + std::to_string(IntegerOr(reply, "waiters")) + " waiting";
   const auto position = IntegerField(reply, "position");

@@ -29,8 +29,7 @@ struct Findings {
   LockView lock;
   std::optional<std::int64_t> position;  // 0: the owner holds the lock
   std::optional<protocol::Reply> place;
-  WaitingRequest request;  // of the owner, or the first in the queue, or one that arrives now
-  std::vector<ChainLink> chain;
+  WaitChain chain;  // of the owner's request, or the first in the queue, or one that arrives now
   std::string chain_refusal;  // why it may be incomplete
   HistoryPage past;
   std::string history_refusal;  // why there is no history
@@ -53,9 +52,10 @@ Result<std::optional<protocol::Reply>> FindPlace(const WhyOptions& options, std:
 void FollowChain(const WhyOptions& options, Findings& findings, Context& context) {
   ServerLocks locks(context.client, context.settings, context.login,
                     context.settings.database_or_first());
-  findings.request = findings.place ? RequestAt(ReadPlace(*findings.place), options.key, locks)
-                                    : FirstRequest(options.key, locks);
-  findings.chain = FindChain(findings.request, locks);
+  const WaitingRequest request = findings.place
+                                     ? RequestAt(ReadPlace(*findings.place), options.key, locks)
+                                     : FirstRequest(options.key, locks);
+  findings.chain = FindChain(request, locks);
   if (locks.failure()) findings.chain_refusal = locks.failure()->text;
 }
 
@@ -199,7 +199,7 @@ std::string OwnerSentence(const WhyOptions& options, const Findings& findings,
 std::string ChainSentences(const Findings& findings, const Screen& screen) {
   std::string text;
   if (findings.place || LeadsOn(findings.chain)) {
-    text = ChainText(findings.request, findings.chain, screen);
+    text = ChainText(findings.chain, screen);
   }
   if (!findings.chain_refusal.empty()) {
     text += "The chain may be incomplete: " + findings.chain_refusal + "\n";

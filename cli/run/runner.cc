@@ -98,15 +98,17 @@ std::string Runner::NestingText(const OuterHold& outer) const {
 std::string Runner::DenialText() {
   std::string text = Keys() + (options_.keys.size() == 1 ? " was" : " were") +
                      " not obtained: " + session_.reason();
-  const std::vector<ChainLink> chain =
-      FindBlockers({.owner = options_.owner,
-                    .keys = options_.keys,
-                    .is_shared = options_.words.is_shared,
-                    .limit = options_.words.limit.value_or(1)},
-                   context_.client, context_.settings, context_.login);
+  const WaitChain chain = FindBlockers({.owner = options_.owner,
+                                        .keys = options_.keys,
+                                        .is_shared = options_.words.is_shared,
+                                        .limit = options_.words.limit.value_or(1)},
+                                       context_.client, context_.settings, context_.login);
   if (session_.reason() == "full") text += "; " + std::string(kFullText);
-  if (!chain.empty()) text += "; " + ChainSentence(chain, context_.errors);
-  const std::string& key = chain.empty() ? options_.keys.front() : chain.front().key;
+  // The user may not be allowed to read the lock.
+  const std::string blockers =
+      chain.links.empty() ? session_.failure().text : ChainSentence(chain, context_.errors);
+  if (!blockers.empty()) text += "; " + blockers;
+  const std::string& key = chain.links.empty() ? options_.keys.front() : chain.links.front().key;
   return text + "; " + WhyCommand(key) + " says more";
 }
 

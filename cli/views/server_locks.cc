@@ -79,8 +79,8 @@ bool ServerLocks::IsStarting() {
   });
 }
 
-std::vector<ChainLink> FindBlockers(const WaitingRequest& request, Client& client,
-                                    const Settings& settings, const Login& login) {
+WaitChain FindBlockers(const WaitingRequest& request, Client& client, const Settings& settings,
+                       const Login& login) {
   ServerLocks locks(client, settings, login, settings.database_or_first());
   return FindChain(request, locks);
 }

@@ -45,7 +45,7 @@ class ServerLocks : public LockSource {
 };
 
 // What blocks a request that was denied, in the database of the settings.
-std::vector<ChainLink> FindBlockers(const WaitingRequest& request, Client& client,
-                                    const Settings& settings, const Login& login);
+WaitChain FindBlockers(const WaitingRequest& request, Client& client, const Settings& settings,
+                       const Login& login);
 
 }  // namespace fairlock::cli

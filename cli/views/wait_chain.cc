@@ -254,8 +254,8 @@ std::span<const ChainLink> FirstBranch(const std::vector<ChainLink>& chain) {
 
 }  // namespace
 
-std::vector<ChainLink> FindChain(const WaitingRequest& request, LockSource& locks) {
-  return ChainSearch(locks).Find(request);
+WaitChain FindChain(const WaitingRequest& request, LockSource& locks) {
+  return {.request = request, .links = ChainSearch(locks).Find(request)};
 }
 
 std::vector<PlaceView> PlacesAhead(const std::vector<PlaceView>& queue, std::string_view owner) {
@@ -297,44 +297,44 @@ WaitingRequest FirstRequest(const std::string& key, LockSource& locks) {
                        : RequestAt(queue.front(), key, locks);
 }
 
-bool LeadsOn(const std::vector<ChainLink>& chain) {
-  return std::ranges::any_of(chain, [](const ChainLink& link) {
+bool LeadsOn(const WaitChain& chain) {
+  return std::ranges::any_of(chain.links, [](const ChainLink& link) {
     return link.depth > 0 || !link.is_only_key || link.is_loop || link.reason == "reserved";
   });
 }
 
-bool IsStarting(const std::vector<ChainLink>& chain) {
-  return std::ranges::any_of(chain,
+bool IsStarting(const WaitChain& chain) {
+  return std::ranges::any_of(chain.links,
                              [](const ChainLink& link) { return link.reason == "starting"; });
 }
 
-std::string ChainText(const WaitingRequest& request, const std::vector<ChainLink>& chain,
-                      const Screen& screen) {
-  if (chain.empty()) return "";
-  const std::string keys = KeysText(request, false, screen);
-  std::string text = request.owner.empty()
+std::string ChainText(const WaitChain& chain, const Screen& screen) {
+  const std::vector<ChainLink>& links = chain.links;
+  if (links.empty()) return "";
+  const std::string keys = KeysText(chain.request, false, screen);
+  std::string text = chain.request.owner.empty()
                          ? "A new request for " + keys + " would wait:\n"
-                         : screen.Tinted(screen.Printable(request.owner), Tint::kHeading) +
+                         : screen.Tinted(screen.Printable(chain.request.owner), Tint::kHeading) +
                                " waits for " + keys + ":\n";
-  for (std::size_t i = 0; i < chain.size(); ++i) {
-    const bool has_more = i + 1 < chain.size() && chain[i + 1].depth > chain[i].depth;
-    text += std::string(2 * (chain[i].depth + 1), ' ') + LinkText(chain[i], false, screen) +
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const bool has_more = i + 1 < links.size() && links[i + 1].depth > links[i].depth;
+    text += std::string(2 * (links[i].depth + 1), ' ') + LinkText(links[i], false, screen) +
             (has_more ? ":\n" : "\n");
   }
   return text;
 }
 
-std::string ChainSentence(const std::vector<ChainLink>& chain, const Screen& screen) {
+std::string ChainSentence(const WaitChain& chain, const Screen& screen) {
   std::string text;
-  for (const ChainLink& link : FirstBranch(chain)) {
+  for (const ChainLink& link : FirstBranch(chain.links)) {
     text += (text.empty() ? "" : "; ") + LinkText(link, true, screen);
   }
   return text;
 }
 
-boost::json::array ChainArray(const std::vector<ChainLink>& chain) {
+boost::json::array ChainArray(const WaitChain& chain) {
   boost::json::array array;
-  for (const ChainLink& link : chain) {
+  for (const ChainLink& link : chain.links) {
     boost::json::object object = {{"depth", link.depth}, {"reason", link.reason}};
     json::AddText(object, "key", link.key);
     if (!link.owner.empty()) json::AddText(object, "owner", link.owner);

@@ -45,6 +45,12 @@ struct ChainLink {
   bool is_cut = false;                     // what it waits for is left out: too much
 };
 
+// A request and what blocks it; no links: nothing.
+struct WaitChain {
+  WaitingRequest request;
+  std::vector<ChainLink> links;
+};
+
 // The locks that a chain is looked up in.
 class LockSource {
  public:
@@ -68,7 +74,7 @@ class LockSource {
 // - else for an absent owner that a slot is reserved for, and for a cooldown.
 // An MLOCK waits on each of its keys. An owner that blocks a request is itself blocked by what its
 // own waiting requests wait for. The chain has at most kChainLinks links, and kChainDepth levels.
-std::vector<ChainLink> FindChain(const WaitingRequest& request, LockSource& locks);
+WaitChain FindChain(const WaitingRequest& request, LockSource& locks);
 
 // The places that delay a request of `owner`, or one that arrives now, in order. A place whose
 // connection closed has the number of the next one, because it delays nobody; and one with a
@@ -88,18 +94,17 @@ inline constexpr std::size_t kChainLinks = 24;
 inline constexpr std::size_t kChainDepth = 8;
 
 // Whether the chain says more than the holders, and the state, of the key itself.
-bool LeadsOn(const std::vector<ChainLink>& chain);
+bool LeadsOn(const WaitChain& chain);
 
 // Whether the server grants nothing yet.
-bool IsStarting(const std::vector<ChainLink>& chain);
+bool IsStarting(const WaitChain& chain);
 
-// A heading and one line for each link, indented by its depth; empty if the chain is.
-std::string ChainText(const WaitingRequest& request, const std::vector<ChainLink>& chain,
-                      const Screen& screen);
+// A heading and one line for each link, indented by its depth; empty if there are no links.
+std::string ChainText(const WaitChain& chain, const Screen& screen);
 
 // "'b' is ahead; 'a' has held it for 3s, lease left 27s": the first link and what blocks its owner.
-std::string ChainSentence(const std::vector<ChainLink>& chain, const Screen& screen);
+std::string ChainSentence(const WaitChain& chain, const Screen& screen);
 
-boost::json::array ChainArray(const std::vector<ChainLink>& chain);
+boost::json::array ChainArray(const WaitChain& chain);
 
 }  // namespace fairlock::cli

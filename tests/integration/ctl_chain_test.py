@@ -48,6 +48,11 @@ class HeadOfTheLine(Chains):
                  "    " + self.JOB1)
         self.assertRegex(self.ctl.text("why", "node-110", "job3"), chain)
         self.assertRegex(self.ctl.text("owner", "job3"), chain)
+        (wait,) = self.ctl.json("owner", "job3")["waits"]
+        self.assertEqual((wait["key"], wait["db"]), ("node-110", 0))
+        self.assertEqual([link["owner"] for link in wait["chain"]], ["job2", "job1"])
+        self.assertEqual([link["owner"] for link in self.ctl.json("show", "node-110")["chain"]],
+                         ["job1"])
         self.assertEqual(self.links("node-110", "job3"),
                          [(0, "line", "node-110", "job2"), (1, "held", "node-120", "job1")])
 
@@ -212,9 +217,10 @@ class Permissions(Chains):
             text = ctl.text("--user", "reader", "why", "k")
             self.assertRegex(text, r"^It is held by a (.*\n)+\nThe chain may be incomplete: "
                                    ".* NOPERM")
-            denied = ctl.run("--user", "locker", "lock", "k", "b").stderr
-            self.assertIn("not obtained: held; 'a' has held it for ", denied)
-            self.assertEqual(server.output().count("denied: "), 2, server.output())
+            for words in (("lock", "k", "b"), ("run", "k", "-n", "--", "true")):
+                denied = ctl.run("--user", "locker", *words).stderr
+                self.assertIn("not obtained: held; 'a' has held it for ", denied)
+            self.assertEqual(server.output().count("denied: "), 3, server.output())
 
 
 class Partitions(unittest.TestCase):
