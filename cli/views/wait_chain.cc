@@ -16,7 +16,7 @@ namespace {
 // Of the holders of one key, and of the MLOCKs in one queue, this many are followed.
 constexpr std::size_t kFollowed = 4;
 
-const std::string kLimitList = " (`fairlockctl limit list`)";
+constexpr std::string_view kLimitList = " (`fairlockctl limit list`)";
 
 const PlaceView* PlaceOf(const std::vector<PlaceView>& queue, std::string_view owner) {
   const auto place = std::ranges::find(
@@ -137,12 +137,20 @@ class ChainSearch {
       const bool is_known = std::ranges::any_of(waits, [&](const WaitingRequest& each) {
         return std::ranges::find(each.keys, key) != each.keys.end();
       });
+      if (is_known || IsHolder(locks_.Lock(key), owner)) continue;
       const std::vector<PlaceView> queue = locks_.Queue(key);
       const PlaceView* place = PlaceOf(queue, owner);
-      if (is_known || place == nullptr || place->state != "waiting") continue;
-      waits.push_back(RequestAt(*place, key, locks_));
+      const bool waits_far_back = place == nullptr && !queue.empty();
+      if (waits_far_back || (place != nullptr && place->state == "waiting")) {
+        waits.push_back(RequestOf(owner, key, locks_));
+      }
     }
     return waits;
+  }
+
+  static bool IsHolder(const LockView& lock, const std::string& owner) {
+    return std::ranges::any_of(lock.holders,
+                               [&](const HolderView& holder) { return holder.who.owner == owner; });
   }
 
   // Adds the link and what blocks its owner.
@@ -197,7 +205,7 @@ std::string HolderText(const HolderView& holder, const std::string& owner, const
 
 std::string LimitText(const ChainLink& link) {
   const std::string limit = "LIMIT " + std::to_string(link.limit) + " admits no more";
-  return link.is_override ? "; an operator's " + limit + kLimitList : "; its " + limit;
+  return link.is_override ? "; an operator's " + limit + std::string(kLimitList) : "; its " + limit;
 }
 
 std::string LeftText(const ChainLink& link) {
@@ -219,7 +227,7 @@ std::string BlockText(const ChainLink& link, bool is_quoted, const Screen& scree
   if (link.reason == "reserved")
     return key + " is reserved for " + owner + ", which is absent," + LeftText(link);
   if (link.reason == "cooling") return key + " is in cooldown" + LeftText(link);
-  if (link.reason == "drained") return "an operator has drained " + key + kLimitList;
+  if (link.reason == "drained") return "an operator has drained " + key + std::string(kLimitList);
   if (link.reason == "starting") {
     return "the server has started, and leases that were granted before may still be running";
   }
@@ -299,7 +307,8 @@ WaitingRequest FirstRequest(const std::string& key, LockSource& locks) {
 
 bool LeadsOn(const WaitChain& chain) {
   return std::ranges::any_of(chain.links, [](const ChainLink& link) {
-    return link.depth > 0 || !link.is_only_key || link.is_loop || link.reason == "reserved";
+    return link.depth > 0 || !link.is_only_key || link.is_loop || link.reason == "reserved" ||
+           link.reason == "limit";
   });
 }
 

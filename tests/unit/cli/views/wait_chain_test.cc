@@ -18,7 +18,7 @@ class WrittenLocks : public LockSource {
   LockView Lock(const std::string& key) override { return locks_[key]; }
   std::vector<PlaceView> Queue(const std::string& key) override { return queues_[key]; }
   std::vector<std::string> QueuesOf(const std::string& owner) override {
-    std::vector<std::string> keys;
+    std::vector<std::string> keys = far_back[owner];
     for (const auto& [key, queue] : queues_) {
       for (const PlaceView& place : queue) {
         if (place.who.owner == owner) keys.push_back(key);
@@ -61,6 +61,7 @@ class WrittenLocks : public LockSource {
   PlaceView& place(const std::string& key, std::size_t index) { return queues_[key][index]; }
 
   bool is_starting = false;
+  std::map<std::string, std::vector<std::string>> far_back;  // beyond the places in Queue()
 
  private:
   std::map<std::string, LockView> locks_;
@@ -123,6 +124,14 @@ TEST_F(WaitChains, AMultiLockInTheMiddleOfTheQueueCounts) {
   locks.Wait({"k"}, "last");
   EXPECT_THAT(Links("last", "k"), ElementsAre("0 line first", "1 held a", "0 line both",
                                               "1 line first", "1 held slow"));
+}
+
+TEST_F(WaitChains, AnOwnerMayWaitBeyondThePlacesThatAreRead) {
+  locks.Hold("k1", "b");
+  locks.Hold("k2", "a");
+  locks.Wait({"k2"}, "first");
+  locks.far_back["b"] = {"k1", "k2"};
+  EXPECT_THAT(Links("w", "k1"), ElementsAre("0 held b", "1 line first", "2 held a"));
 }
 
 TEST_F(WaitChains, ALoopEndsWhereItCloses) {
