@@ -29,23 +29,25 @@ class ChainSearch {
   explicit ChainSearch(LockSource& locks) : locks_(locks) {}
 
   std::vector<ChainLink> Find(const WaitingRequest& request) {
-    Explain(request);
+    Explain(request, true);
     return std::move(links_);
   }
 
  private:
-  void Explain(const WaitingRequest& request) {
+  void Explain(const WaitingRequest& request, bool is_only_request) {
     path_.push_back(request.owner);
-    for (const std::string& key : request.keys) ExplainKey(request, key);
+    const bool is_only_key = is_only_request && request.keys.size() == 1;
+    for (const std::string& key : request.keys) {
+      ExplainKey(request,
+                 {.depth = path_.size() - 1, .key = key, .is_only_key = is_only_key, .reason = {}});
+    }
     path_.pop_back();
   }
 
-  void ExplainKey(const WaitingRequest& request, const std::string& key) {
+  // `link` lacks only what blocks the request on its key.
+  void ExplainKey(const WaitingRequest& request, const ChainLink& link) {
+    const std::string& key = link.key;
     const LockView lock = locks_.Lock(key);
-    const ChainLink link{.depth = path_.size() - 1,
-                         .key = key,
-                         .is_only_key = request.keys.size() == 1,
-                         .reason = {}};
     if (lock.override_limit == 0) {
       return Add(link, locks_.IsStarting() ? "starting" : "drained");
     }
@@ -168,7 +170,7 @@ class ChainSearch {
     links_.push_back(link);
     if (!has_waits || is_end || link.is_cut) return;
     followed_.insert(link.owner);
-    for (const WaitingRequest& request : link.waits) Explain(request);
+    for (const WaitingRequest& request : link.waits) Explain(request, link.waits.size() == 1);
   }
 
   LockSource& locks_;

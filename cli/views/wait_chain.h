@@ -27,7 +27,7 @@ struct WaitingRequest {
 struct ChainLink {
   std::size_t depth = 0;  // what blocks the owner of this link follows, one level deeper
   std::string key;
-  bool is_only_key = true;  // of the blocked request
+  bool is_only_key = true;  // that the blocked owner waits for
   // A word of EXPLAIN; or "limit", if the limit of the holder, or that of an operator's override,
   // admits no more holders, though the request does; or "value", if the key has a value that is no
   // lock.

@@ -115,6 +115,19 @@ TEST_F(WaitChains, LeadsThroughEachHolderThatWaitsItself) {
   EXPECT_FALSE(LeadsOn(Find("b", "k1")));
 }
 
+TEST_F(WaitChains, AnOwnerWithSeveralRequestsWaitsForEach) {
+  locks.Hold("k1", "a");
+  locks.Hold("k2", "b");
+  locks.Hold("k3", "c");
+  locks.Wait({"k2"}, "a");
+  locks.Wait({"k3"}, "a");
+  EXPECT_EQ(Text("w", "k1"),
+            "w waits for k1:\n"
+            "  a has held it for 4s, unlimited lease, from unknown, and waits for k2, and for k3:\n"
+            "    b has held k2 for 4s, unlimited lease, from unknown\n"
+            "    c has held k3 for 4s, unlimited lease, from unknown\n");
+}
+
 TEST_F(WaitChains, AMultiLockInTheMiddleOfTheQueueCounts) {
   locks.Hold("k", "a");
   locks.Hold("other", "slow");
