@@ -1,10 +1,13 @@
 #include "cli/arguments/lock_arguments.h"
 
+#include "cli/output/shell_word.h"
+
 namespace fairlock::cli {
 
 namespace {
 
 constexpr std::int64_t kLimitMax = 1'000'000;
+constexpr std::int64_t kWaitersMax = 1'000'000;
 
 }  // namespace
 
@@ -15,6 +18,8 @@ void AddLockArguments(Arguments& arguments, LockArguments& words) {
   arguments.Flag("--shared", words.is_shared, "Share the lock with others that use --shared");
   arguments.Duration("--min-hold", words.min_hold_ms,
                      "Grant the lock to nobody else for at least this long");
+  arguments.Number("--max-waiters", words.max_waiters, {0, kWaitersMax},
+                   "Do not wait if this many others are waiting");
   arguments.Text("--label", words.label, "Kind of lock, for the statistics");
 }
 
@@ -43,8 +48,17 @@ std::vector<std::string> LockRequest(const std::vector<std::string>& keys, const
   if (words.limit) request.insert(request.end(), {"LIMIT", std::to_string(*words.limit)});
   if (words.is_shared) request.emplace_back("SHARED");
   if (words.min_hold_ms) AddDuration(request, "MINHOLD", *words.min_hold_ms);
+  if (words.max_waiters) {
+    request.insert(request.end(), {"MAXWAITERS", std::to_string(*words.max_waiters)});
+    if (words.is_replace) request.emplace_back("REPLACE");
+  }
   if (words.label) request.insert(request.end(), {"LABEL", *words.label});
   return request;
+}
+
+std::string WhyCommand(const std::string& key) {
+  return std::string("`fairlockctl why ") + (key.starts_with('-') ? "-- " : "") + ShellWord(key) +
+         "`";
 }
 
 std::string NameKeys(const std::vector<std::string>& keys, const Screen& screen) {

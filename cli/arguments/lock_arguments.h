@@ -19,10 +19,15 @@ struct LockArguments {
   std::optional<std::int64_t> limit;
   bool is_shared = false;
   std::optional<DurationMs> min_hold_ms;
+  std::optional<std::int64_t> max_waiters;
+  bool is_replace = false;  // with `max_waiters`
   std::optional<std::string> label;
 };
 
-// Declares all options but --wait, whose default differs between commands.
+// What the reason `full` means.
+inline constexpr std::string_view kFullText = "--max-waiters permits no more waiters";
+
+// Declares all options but --wait, whose default differs between commands, and --replace.
 void AddLockArguments(Arguments& arguments, LockArguments& words);
 
 // Appends an option with a duration: "KEEP 1500", in ms, or "KEEP FOREVER".
@@ -34,6 +39,9 @@ std::vector<std::string> RequestOn(std::string_view command, const std::vector<s
 
 std::vector<std::string> LockRequest(const std::vector<std::string>& keys, const std::string& owner,
                                      const LockArguments& words);
+
+// "`fairlockctl why a`", for messages: the command that says more about the key.
+std::string WhyCommand(const std::string& key);
 
 // "'a', 'b' and 'c'", for messages.
 std::string NameKeys(const std::vector<std::string>& keys, const Screen& screen);

@@ -10,6 +10,7 @@
 #include "cli/views/claim_tables.h"
 #include "cli/views/force_release.h"
 #include "cli/views/lock_walk.h"
+#include "cli/views/wait_chain.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::size_t kKeysMax = 10'000;
 constexpr std::size_t kKeysShown = 20;
+constexpr std::string_view kPlacesRead = "100";
 
 struct BreakOptions {
   std::string glob;
@@ -34,7 +36,8 @@ struct BreakOptions {
 struct Target {
   std::string key;
   std::size_t partition;
-  LockView lock;  // only the holders to end, and the number of waiters
+  LockView lock;                       // only the holders to end, and the number of waiters
+  std::optional<PlaceView> next = {};  // the first that waits for more than a reserved slot
 };
 
 bool IsGlob(const BreakOptions& options) {
@@ -67,6 +70,16 @@ Result<MatchedKeys> MatchingKeys(const BreakOptions& options, FleetLeaders& lead
   return keys;
 }
 
+// Who gets the lock once its holds and reservations have ended; nullopt if that is not known.
+std::optional<PlaceView> FindNext(Client& client, const std::string& key) {
+  const Result<protocol::Reply> places = client.Ask({"QUEUE", key, "COUNT", kPlacesRead});
+  if (!places) return std::nullopt;
+  std::vector<PlaceView> queue;
+  for (const protocol::Reply& place : places->elements) queue.push_back(ReadPlace(place));
+  const std::vector<PlaceView> ahead = PlacesAhead(queue, "");
+  return ahead.empty() ? std::nullopt : std::optional(ahead.front());
+}
+
 Result<std::vector<Target>> FindTargets(const BreakOptions& options, FleetLeaders& leaders,
                                         const Context& context) {
   const Result<MatchedKeys> keys = MatchingKeys(options, leaders, context);
@@ -81,7 +94,9 @@ Result<std::vector<Target>> FindTargets(const BreakOptions& options, FleetLeader
     }
     Target target{key, partition, std::move(*lock)};
     RemoveNonTargets(target.lock, ForceReleaseOf(key, options));
-    if (!target.lock.is_free()) targets.push_back(std::move(target));
+    if (target.lock.is_free()) continue;
+    if (targets.size() < kKeysShown) target.next = FindNext(*leaders.leader(partition).client, key);
+    targets.push_back(std::move(target));
   }
   if (const auto failure = leaders.TotalFailure()) return *failure;
   return targets;
@@ -106,6 +121,10 @@ std::string DescribeTarget(const Target& target, const Screen& screen) {
     if (lock.library.empty() || holder.held_ms > 0) text += " for " + ShowDuration(holder.held_ms);
     text += ", " + ShowLeaseLeft(holder);
     if (lock.library.empty()) text += ", from " + ShowOrigin(holder.who, screen);
+    if (holder.who.key_count > 1) {
+      text += "; one of " + std::to_string(holder.who.key_count) +
+              " keys that it took as one, each of which ends by itself";
+    }
     text += "\n";
   }
   if (lock.cooling_ms > 0) text += "  in cooldown for " + ShowDuration(lock.cooling_ms) + "\n";
@@ -125,9 +144,14 @@ std::string DescribeTarget(const Target& target, const Screen& screen) {
     return text + "  " + Plural(static_cast<std::size_t>(others), "waiter") +
            ": the library wakes the first in the queue\n";
   }
-  return text + "  " +
-         Plural(static_cast<std::size_t>(others), is_reserved ? "other waiter" : "waiter") +
-         ": the first in the queue gets it\n";
+  text += "  " + Plural(static_cast<std::size_t>(others), is_reserved ? "other waiter" : "waiter");
+  if (!target.next) return text + ": the first in the queue gets it\n";
+  const ClaimantView& next = target.next->who;
+  text += ": " + screen.Printable(next.owner);
+  if (next.key_count == 1) return text + ", the first in the queue, gets it\n";
+  return text + ", the first in the queue, gets it only together with the other " +
+         (next.key_count == 2 ? "key" : std::to_string(next.key_count - 1) + " keys") +
+         " of its request\n";
 }
 
 std::string DescribeAll(const std::vector<Target>& targets, const BreakOptions& options,

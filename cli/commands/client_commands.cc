@@ -1,4 +1,5 @@
 // `clients` and `kill`: lists and closes connections.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <map>
@@ -44,12 +45,14 @@ class ClientLine {
     return "";
   }
 
-  DurationMs Seconds(std::string_view name) const {
+  std::int64_t Number(std::string_view name) const {
     const std::string text = Text(name);
-    std::int64_t seconds = 0;
-    std::from_chars(text.data(), text.data() + text.size(), seconds);
-    return seconds * 1000;
+    std::int64_t number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
   }
+
+  DurationMs Seconds(std::string_view name) const { return Number(name) * 1000; }
 
   // Adds fields at the end.
   void Add(std::string name, std::string value) {
@@ -83,6 +86,7 @@ std::string ClientsText(const std::vector<ClientLine>& lines, bool has_partition
                         const Screen& screen) {
   std::vector<Column> columns;
   if (has_partitions) columns.push_back({.title = "PARTITION", .is_right_aligned = true});
+  const bool has_keys = std::ranges::any_of(lines, &ClientLine::waits);
   columns.insert(columns.end(), {{.title = "ID", .is_right_aligned = true},
                                  {.title = "ADDRESS", .may_shrink = true},
                                  {.title = "NAME", .may_shrink = true},
@@ -93,6 +97,10 @@ std::string ClientsText(const std::vector<ClientLine>& lines, bool has_partition
                                  {.title = "STATE"},
                                  {.title = "LAST COMMAND", .may_shrink = true},
                                  {.title = "LIBRARY", .may_shrink = true}});
+  if (has_keys) {
+    columns.push_back({.title = "WAITS FOR", .may_shrink = true});
+    columns.push_back({.title = "WAITED", .is_right_aligned = true});
+  }
   Table table(columns, screen);
   for (const ClientLine& line : lines) {
     const auto text = [&](std::string_view name) { return screen.Printable(line.Text(name)); };
@@ -113,6 +121,10 @@ std::string ClientsText(const std::vector<ClientLine>& lines, bool has_partition
                                {text("cmd")},
                                {text("lib-name") +
                                 (line.Text("lib-ver").empty() ? "" : " " + text("lib-ver"))}});
+    if (has_keys) {
+      cells.push_back({line.waits() ? PrintableText(line.Text("wait-key"), screen.charset) : "-"});
+      cells.push_back({line.waits() ? ShowDuration(line.Number("waited-ms")) : "-"});
+    }
     table.Add(std::move(cells));
   }
   return table.Flush();

@@ -1,11 +1,11 @@
 // `complete`: names that the server knows, for shell completion.
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <set>
 
 #include "cli/commands/all_commands.h"
 #include "cli/connection/reply_fields.h"
+#include "cli/output/shell_word.h"
 #include "cli/views/lock_walk.h"
 #include "json/reply_json.h"
 
@@ -24,15 +24,6 @@ struct CompleteOptions {
   std::optional<std::string> prefix;
   bool is_json = false;
 };
-
-// Whether a shell takes the name as one word without quotes.
-bool IsOneWord(std::string_view name) {
-  constexpr std::string_view kOthers = "_.:/@%+=,-";
-  return !name.empty() && std::ranges::all_of(name, [&](char c) {
-    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    return is_letter || (c >= '0' && c <= '9') || kOthers.find(c) != std::string_view::npos;
-  });
-}
 
 std::string PrefixGlob(std::string_view prefix) {
   std::string glob;
@@ -93,7 +84,7 @@ Result<int> Complete(const CompleteOptions& options, Context& context) {
   std::string text;
   std::size_t count = 0;
   for (const std::string& name : *names) {
-    if (!name.starts_with(prefix) || !IsOneWord(name) || ++count > kNamesMax) continue;
+    if (!name.starts_with(prefix) || !IsShellWord(name) || ++count > kNamesMax) continue;
     array.emplace_back(name);
     text += name + "\n";
   }

@@ -6,6 +6,7 @@
 #include "cli/commands/all_commands.h"
 #include "cli/output/duration.h"
 #include "cli/views/claim_tables.h"
+#include "cli/views/server_locks.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -51,7 +52,21 @@ boost::json::array QueueArray(const std::vector<protocol::Reply>& places) {
   return array;
 }
 
-std::string Headline(const LockView& lock, const ShowOptions& options, const Context& context) {
+// What blocks the first in the queue, or a new request.
+WaitChain FollowChain(const std::string& key, Context& context) {
+  ServerLocks locks(context.client, context.settings, context.login,
+                    context.settings.database_or_first());
+  return FindChain(FirstRequest(key, locks), locks);
+}
+
+std::string OverrideText(std::int64_t limit, const WaitChain& chain) {
+  if (IsStarting(chain)) return "; the server has just started: nobody gets it yet";
+  return limit == 0 ? "; drained by an operator: no new owner gets it (`limit list`)"
+                    : "; an operator has set LIMIT " + std::to_string(limit);
+}
+
+std::string Headline(const LockView& lock, const WaitChain& chain, const ShowOptions& options,
+                     const Context& context) {
   const Screen& screen = context.out;
   std::string text = screen.Tinted(screen.Printable(options.key), Tint::kHeading) + ", database " +
                      std::to_string(context.settings.database_or_first()) + ": ";
@@ -61,16 +76,12 @@ std::string Headline(const LockView& lock, const ShowOptions& options, const Con
   } else if (lock.is_other_value()) {
     text += "a " + screen.Printable(lock.type) + ", no lock of a library that fairlock knows";
   } else {
-    text += lock.is_free() ? "free" : "held by nobody";
+    text += lock.is_free() && lock.waiter_count == 0 ? "free" : "held by nobody";
   }
   if (lock.reserved_count > 0) text += ", " + std::to_string(lock.reserved_count) + " reserved";
   if (lock.cooling_ms > 0) text += ", in cooldown for " + ShowDuration(lock.cooling_ms);
   text += ", " + std::to_string(lock.waiter_count) + " waiting";
-  if (lock.override_limit) {
-    text += *lock.override_limit == 0
-                ? "; drained by an operator: no new owner gets it (`limit list`)"
-                : "; an operator has set LIMIT " + std::to_string(*lock.override_limit);
-  }
+  if (lock.override_limit) text += OverrideText(*lock.override_limit, chain);
   if (lock.hold_mean_ms) text += "; recent holds: " + ShowDuration(*lock.hold_mean_ms);
   if (lock.wait_mean_ms) text += ", recent waits: " + ShowDuration(*lock.wait_mean_ms);
   return text + "\n";
@@ -91,19 +102,23 @@ Result<int> Show(const ShowOptions& options, Context& context) {
   const auto places =
       FetchPlaces(context.client, options.key, options.places.value_or(kPlacesDefault));
   if (!places) return places.failure();
+  const WaitChain chain = FollowChain(options.key, context);
   if (options.is_json) {
     boost::json::object object;
     json::AddText(object, "key", options.key);
     object["db"] = context.settings.database_or_first();
     for (const auto& field : json::ObjectOf(*info)) object.insert(field);
     object["queue"] = QueueArray(*places);
+    object["chain"] = ChainArray(chain);
     context.PrintJson(object);
     return kExitDone;
   }
   const LockView lock = ReadLock(*info);
-  std::string text = Headline(lock, options, context);
+  std::string text = Headline(lock, chain, options, context);
   if (!lock.holders.empty()) text += "\n" + HoldersTable(lock.holders, context.out);
   if (!places->empty()) text += "\n" + PlacesText(*places, lock.waiter_count, context.out);
+  // Most often, the tables say everything already.
+  if (LeadsOn(chain)) text += "\n" + ChainText(chain, context.out);
   context.Print(text);
   return kExitDone;
 }

@@ -12,6 +12,7 @@
 #include "cli/connection/server_errors.h"
 #include "cli/output/duration.h"
 #include "cli/views/claim_tables.h"
+#include "cli/views/server_locks.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -19,7 +20,6 @@ namespace fairlock::cli {
 namespace {
 
 constexpr std::int64_t kTokenMax = std::int64_t{1} << 53;
-constexpr std::int64_t kWaitersMax = 1'000'000;
 // How much longer than the requested wait the server may take.
 constexpr DurationMs kSlackMs = 10'000;
 // With --wait: how often, and for how long, to retry while the server is unreachable or starting.
@@ -39,9 +39,7 @@ struct LockOptions {
   HoldArguments given;
   LockArguments words;
   std::optional<DurationMs> keep_ms;
-  std::optional<std::int64_t> max_waiters;
   std::optional<std::string> meta;
-  bool is_replace = false;
   bool is_new = false;
   bool is_json = false;
 };
@@ -49,37 +47,46 @@ struct LockOptions {
 std::vector<std::string> RequestOf(const LockOptions& options, const HoldNames& names) {
   std::vector<std::string> words = LockRequest(names.keys, names.owner, options.words);
   if (options.keep_ms) AddDuration(words, "KEEP", *options.keep_ms);
-  if (options.max_waiters) {
-    words.insert(words.end(), {"MAXWAITERS", std::to_string(*options.max_waiters)});
-    if (options.is_replace) words.emplace_back("REPLACE");
-  }
   if (options.is_new) words.emplace_back("NEW");
   if (options.meta) words.insert(words.end(), {"META", *options.meta});
   words.emplace_back("EXPLAIN");
   return words;
 }
 
-std::string ExplainDenial(const HoldNames& names, const protocol::Reply& reply,
-                          const Context& context) {
+// What blocks the request; for the reasons that are not about the lock, what they mean.
+std::string DenialDetail(const LockOptions& options, const HoldNames& names,
+                         const std::string& reason, Context& context) {
+  if (reason == "leaving") return "an operator wants it back from this owner";
+  const WaitChain chain = FindBlockers({.owner = names.owner,
+                                        .keys = names.keys,
+                                        .is_shared = options.words.is_shared,
+                                        .limit = options.words.limit.value_or(1)},
+                                       context.client, context.settings, context.login);
+  const std::string blockers = ChainSentence(chain, context.errors);
+  if (reason != "full") return blockers;
+  return std::string(kFullText) + (blockers.empty() ? "" : "; " + blockers);
+}
+
+std::string ExplainDenial(const LockOptions& options, const HoldNames& names,
+                          const protocol::Reply& reply, Context& context) {
   const Screen& screen = context.errors;
   const bool is_over = TextField(reply, "status") == "timeout";
   std::string text = NameKeys(names.keys, screen) + (names.keys.size() == 1 ? " was" : " were") +
                      " not obtained" + (is_over ? " in time" : "");
   const std::string reason = TextField(reply, "reason");
-  if (names.keys.size() > 1) text += ": " + screen.Quoted(TextField(reply, "key"));
+  const std::string key = names.keys.size() > 1 ? TextField(reply, "key") : names.keys.front();
+  if (names.keys.size() > 1) text += ": " + screen.Quoted(key);
   if (!reason.empty()) {
     text += (names.keys.size() > 1 ? " is " : ": ") + screen.Printable(reason);
   }
-  const protocol::Reply* const holders = FindField(reply, "holders");
-  if (holders != nullptr && !holders->elements.empty()) {
-    const HolderView holder = ReadHolder(holders->elements.front());
-    text += "; " + screen.Quoted(holder.who.owner) + " has held it for " +
-            ShowDuration(holder.held_ms) + ", " + ShowLeaseLeft(holder);
-  }
+  std::string detail = DenialDetail(options, names, reason, context);
+  // The user may not be allowed to read the lock.
+  if (detail.empty()) detail = FirstHolderText(reply, screen);
+  if (!detail.empty()) text += "; " + detail;
   text += "; " + std::to_string(IntegerOr(reply, "waiters")) + " waiting";
   const auto position = IntegerField(reply, "position");
   if (position) text += ", your place is " + std::to_string(*position);
-  return text + "; `fairlockctl why` says more";
+  return text + "; " + WhyCommand(key) + " says more";
 }
 
 // Two processes that use the same owner get the same token, so `lock` says that the owner had it.
@@ -135,7 +142,7 @@ Result<LockReply> RequestWithRetries(LockOptions options, const HoldNames& names
 }
 
 Result<int> Lock(const LockOptions& options, Context& context) {
-  if (options.is_replace && !options.max_waiters) {
+  if (options.words.is_replace && !options.words.max_waiters) {
     return Failure{kExitWrongUse, "--replace needs --max-waiters"};
   }
   const Result<HoldNames> names = NamesOf(options.given);
@@ -152,7 +159,7 @@ Result<int> Lock(const LockOptions& options, Context& context) {
       context.Say(ExplainHeldBefore(*names, answer->was_repeated, context));
     }
   } else {
-    context.Say(ExplainDenial(*names, reply, context));
+    context.Say(ExplainDenial(options, *names, reply, context));
   }
   return token ? kExitDone : kExitNotObtained;
 }
@@ -165,9 +172,7 @@ Action DescribeLock(Arguments& arguments) {
                               "How long to wait in the queue (0: do not wait)");
   arguments.Duration("--keep", options->keep_ms,
                      "If the lock is denied, keep a place in the queue for this long");
-  arguments.Number("--max-waiters", options->max_waiters, {0, kWaitersMax},
-                   "Do not wait if this many others are waiting");
-  arguments.Flag("--replace", options->is_replace,
+  arguments.Flag("--replace", options->words.is_replace,
                  "With --max-waiters: replace the newest waiter instead");
   arguments.Flag("--new", options->is_new, "Fail if the owner already holds the lock");
   arguments.Text("--meta", options->meta, "A note, visible to others");

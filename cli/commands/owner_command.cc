@@ -1,17 +1,24 @@
 // `owner`: lists everything that one owner holds or waits for.
+#include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "cli/commands/all_commands.h"
 #include "cli/output/duration.h"
 #include "cli/output/table.h"
 #include "cli/views/claim_tables.h"
 #include "cli/views/lock_walk.h"
+#include "cli/views/server_locks.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
 
 namespace {
+
+constexpr std::size_t kChainsShown = 20;
 
 struct OwnerOptions {
   std::string owner;
@@ -66,6 +73,9 @@ Result<std::vector<Claim>> FindClaims(const std::string& owner, FleetLeaders& le
     }
     if (const auto failure = leaders.TotalFailure()) return *failure;
   }
+  std::ranges::sort(claims, {}, [](const Claim& claim) {
+    return std::pair(claim.database, std::string_view(claim.key));
+  });
   return claims;
 }
 
@@ -99,21 +109,76 @@ boost::json::object ObjectOf(const Claim& claim) {
   return object;
 }
 
+// The chains of one database.
+struct Chains {
+  int database;
+  std::vector<WaitChain> chains;
+};
+
+// What blocks each request of the owner that waits: the first few. REQUIRES: the claims are sorted
+// by database.
+std::vector<Chains> FindChains(const std::vector<Claim>& claims, const std::string& owner,
+                               Context& context) {
+  std::vector<Chains> found;
+  std::optional<ServerLocks> locks;
+  std::set<std::string> explained;
+  std::size_t count = 0;
+  for (const Claim& claim : claims) {
+    if (claim.position == 0 || count == kChainsShown) continue;
+    if (found.empty() || found.back().database != claim.database) {
+      if (!context.client.Ask({"SELECT", std::to_string(claim.database)})) break;
+      locks.emplace(context.client, context.settings, context.login, claim.database);
+      explained.clear();
+      found.push_back({claim.database, {}});
+    }
+    if (explained.contains(claim.key)) continue;
+    const WaitingRequest request = RequestOf(owner, claim.key, *locks);
+    explained.insert(request.keys.begin(), request.keys.end());
+    found.back().chains.push_back(FindChain(request, *locks));
+    ++count;
+  }
+  return found;
+}
+
+std::string ChainsText(const std::vector<Chains>& found, const Screen& screen) {
+  std::string text;
+  for (const Chains& database : found) {
+    for (const WaitChain& chain : database.chains) {
+      const std::string lines = ChainText(chain, screen);
+      if (!lines.empty()) text += "\n" + lines;
+    }
+  }
+  return text;
+}
+
+boost::json::array ArrayOf(const std::vector<Chains>& found) {
+  boost::json::array array;
+  for (const Chains& database : found) {
+    for (const WaitChain& chain : database.chains) {
+      boost::json::object object = {{"db", database.database}, {"chain", ChainArray(chain)}};
+      json::AddText(object, "key", chain.request.keys.front());
+      array.push_back(std::move(object));
+    }
+  }
+  return array;
+}
+
 Result<int> ShowOwner(const OwnerOptions& options, Context& context) {
   Result<FleetLeaders> leaders = context.FindLeaders();
   if (!leaders) return leaders.failure();
   const Result<std::vector<Claim>> claims = FindClaims(options.owner, *leaders, context);
   if (!claims) return claims.failure();
+  const std::vector<Chains> chains = FindChains(*claims, options.owner, context);
   if (options.is_json) {
     boost::json::array array;
     for (const Claim& claim : *claims) array.push_back(ObjectOf(claim));
-    boost::json::object object = {{"claims", array}};
+    boost::json::object object = {{"claims", array}, {"waits", ArrayOf(chains)}};
     AddFailed(object, *leaders);
     context.PrintJson(object);
   } else if (claims->empty()) {
     context.Print(context.out.Printable(options.owner) + " holds nothing and waits for nothing.\n");
   } else {
-    context.Print(ClaimsText(*claims, context.out));
+    context.Print(ClaimsText(*claims, context.out) + ChainsText(chains, context.out));
   }
   return context.Conclude(*leaders, kExitDone);
 }

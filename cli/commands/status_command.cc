@@ -7,6 +7,7 @@
 #include "cli/views/contended_locks.h"
 #include "cli/views/info_report.h"
 #include "cli/views/lock_walk.h"
+#include "cli/views/verdict.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -81,15 +82,25 @@ std::vector<Line> Lines(const InfoReport& info, const std::string& server, std::
   };
 }
 
+std::string LineText(const Line& line, const Screen& screen) {
+  constexpr std::size_t kNameWidth = 14;
+  const std::string name = std::string(line.name) + std::string(kNameWidth - line.name.size(), ' ');
+  return screen.Tinted(name, Tint::kHeading) + line.text + "\n";
+}
+
+std::string VerdictLines(const Verdict& verdict, const Screen& screen) {
+  const bool is_healthy = verdict.concerns.empty();
+  std::string text = LineText({"verdict", screen.Tinted(is_healthy ? "healthy" : "needs attention",
+                                                        is_healthy ? Tint::kGood : Tint::kBad)},
+                              screen);
+  for (const std::string& concern : verdict.concerns) text += LineText({"", concern}, screen);
+  return text + LineText({"longest wait", LongestWaitText(verdict, screen)}, screen);
+}
+
 std::string InfoText(const InfoReport& info, const std::string& server, std::int64_t ping_us,
                      const Context& context) {
-  constexpr std::size_t kNameWidth = 13;
   std::string text;
-  for (const Line& line : Lines(info, server, ping_us)) {
-    const std::string name =
-        std::string(line.name) + std::string(kNameWidth - line.name.size(), ' ');
-    text += context.out.Tinted(name, Tint::kHeading) + line.text + "\n";
-  }
+  for (const Line& line : Lines(info, server, ping_us)) text += LineText(line, context.out);
   return text;
 }
 
@@ -107,13 +118,12 @@ boost::json::object ObjectOf(const InfoReport& info) {
 }
 
 boost::json::object ObjectOf(const std::vector<LeaderInfo>& infos, std::int64_t ping_us,
-                             const Contended& contended, const FleetLeaders& leaders,
-                             const Context& context) {
-  boost::json::object object = {{"server", context.client.ServerName()},
-                                {"ping_us", ping_us},
-                                {"info", ObjectOf(CombinedInfo(infos))},
-                                {"contended", ContendedArray(contended)},
-                                {"contended_is_whole", contended.is_whole}};
+                             const Contended& contended, const Verdict& verdict,
+                             const FleetLeaders& leaders, const Context& context) {
+  boost::json::object object = {
+      {"server", context.client.ServerName()},    {"ping_us", ping_us},
+      {"info", ObjectOf(CombinedInfo(infos))},    {"contended", ContendedArray(contended)},
+      {"contended_is_whole", contended.is_whole}, {"verdict", ObjectOf(verdict)}};
   if (!leaders.is_several()) return object;
   boost::json::array partitions;
   for (const LeaderInfo& each : infos) {
@@ -138,12 +148,13 @@ Result<int> ShowStatus(const StatusOptions& options, Context& context) {
       *leaders,
       {.database = context.settings.database, .count = kContendedShown, .pages_max = kPagesMax});
   if (!contended) return contended.failure();
+  const InfoReport info = CombinedInfo(*infos);
+  const Verdict verdict = FindVerdict(*leaders, info, *contended);
   if (options.is_json) {
-    context.PrintJson(ObjectOf(*infos, ping_us, *contended, *leaders, context));
+    context.PrintJson(ObjectOf(*infos, ping_us, *contended, verdict, *leaders, context));
   } else {
-    const InfoReport info = CombinedInfo(*infos);
     const std::string server = ServerText(info, infos->size(), *leaders, context);
-    context.Print(InfoText(info, server, ping_us, context) +
+    context.Print(VerdictLines(verdict, context.out) + InfoText(info, server, ping_us, context) +
                   MostWaitedFor(*contended, context.out));
   }
   return context.Conclude(*leaders, kExitDone);

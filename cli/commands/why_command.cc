@@ -7,6 +7,7 @@
 #include "cli/output/duration.h"
 #include "cli/views/claim_tables.h"
 #include "cli/views/history.h"
+#include "cli/views/server_locks.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -28,6 +29,8 @@ struct Findings {
   LockView lock;
   std::optional<std::int64_t> position;  // 0: the owner holds the lock
   std::optional<protocol::Reply> place;
+  WaitChain chain;  // of the owner's request, or the first in the queue, or one that arrives now
+  std::string chain_refusal;  // why it may be incomplete
   HistoryPage past;
   std::string history_refusal;  // why there is no history
 };
@@ -44,6 +47,16 @@ Result<std::optional<protocol::Reply>> FindPlace(const WhyOptions& options, std:
     if (TextField(place, "owner") == *options.owner) return std::optional(place);
   }
   return std::optional<protocol::Reply>();
+}
+
+void FollowChain(const WhyOptions& options, Findings& findings, Context& context) {
+  ServerLocks locks(context.client, context.settings, context.login,
+                    context.settings.database_or_first());
+  const WaitingRequest request = findings.place
+                                     ? RequestAt(ReadPlace(*findings.place), options.key, locks)
+                                     : FirstRequest(options.key, locks);
+  findings.chain = FindChain(request, locks);
+  if (locks.failure()) findings.chain_refusal = locks.failure()->text;
 }
 
 Result<Findings> Investigate(const WhyOptions& options, Context& context) {
@@ -63,6 +76,7 @@ Result<Findings> Investigate(const WhyOptions& options, Context& context) {
     if (!place) return place.failure();
     findings.place = std::move(*place);
   }
+  FollowChain(options, findings, context);
   // A server without a history refuses this request; the rest of the answer is still useful.
   Result<HistoryPage> past = FetchHistory(
       context.client, {.key = options.key, .owner = options.owner, .count = kEventsShown});
@@ -73,8 +87,9 @@ Result<Findings> Investigate(const WhyOptions& options, Context& context) {
 }
 
 // Why a new request would not be granted at once; empty if it would.
-std::string_view ReasonOf(const LockView& lock) {
-  if (lock.override_limit == 0) return "drained";
+std::string_view ReasonOf(const Findings& findings) {
+  const LockView& lock = findings.lock;
+  if (lock.override_limit == 0) return IsStarting(findings.chain) ? "starting" : "drained";
   if (!lock.holders.empty()) return "held";
   if (lock.is_other_value()) return "value";
   if (lock.reserved_count > 0) return "reserved";
@@ -105,9 +120,15 @@ std::string HoldersSentences(const LockView& lock, const Screen& screen) {
   return text;
 }
 
-std::string StateSentences(const LockView& lock, const Screen& screen) {
+std::string StateSentences(const Findings& findings, const Screen& screen) {
+  const LockView& lock = findings.lock;
+  const std::string_view reason = ReasonOf(findings);
   std::string text;
-  if (lock.override_limit == 0) {
+  if (reason == "starting") {
+    text +=
+        "The server has started a short time ago: nobody gets it while leases that were granted "
+        "before may still be running (`start_delay`).\n";
+  } else if (reason == "drained") {
     text +=
         "An operator has drained it: no new owner gets it until the drain ends "
         "(`fairlockctl limit list` says who drained it and why).\n";
@@ -126,8 +147,8 @@ std::string StateSentences(const LockView& lock, const Screen& screen) {
         "It was released before its minimum hold time was over, and is in cooldown for another " +
         ShowDuration(lock.cooling_ms) + ".\n";
   }
-  if (ReasonOf(lock).empty())
-    text += "It is free, and nobody is waiting: a new request gets it at once.\n";
+  if (reason == "line") text += "Nobody holds it, but a new request must wait in the queue.\n";
+  if (reason.empty()) text += "It is free, and nobody is waiting: a new request gets it at once.\n";
   if (lock.waiter_count > 0) {
     text += std::to_string(lock.waiter_count) +
             (lock.waiter_count == 1 ? " waiter is" : " waiters are") + " in the queue.\n";
@@ -175,6 +196,17 @@ std::string OwnerSentence(const WhyOptions& options, const Findings& findings,
   return text + ".\n";
 }
 
+std::string ChainSentences(const Findings& findings, const Screen& screen) {
+  std::string text;
+  if (findings.place || LeadsOn(findings.chain)) {
+    text = ChainText(findings.chain, screen);
+  }
+  if (!findings.chain_refusal.empty()) {
+    text += "The chain may be incomplete: " + findings.chain_refusal + "\n";
+  }
+  return text.empty() ? "" : "\n" + text;
+}
+
 std::string HistorySentences(const Findings& findings, const Screen& screen) {
   if (!findings.history_refusal.empty()) return "\n" + findings.history_refusal + "\n";
   const HistoryPage& past = findings.past;
@@ -189,7 +221,7 @@ std::string HistorySentences(const Findings& findings, const Screen& screen) {
 boost::json::object ObjectOf(const WhyOptions& options, const Findings& findings) {
   boost::json::object object;
   json::AddText(object, "key", options.key);
-  const std::string_view reason = ReasonOf(findings.lock);
+  const std::string_view reason = ReasonOf(findings);
   object["reason"] = reason.empty() ? boost::json::value(nullptr) : boost::json::value(reason);
   object["lock"] = json::ObjectOf(findings.info);
   if (options.owner) {
@@ -200,6 +232,7 @@ boost::json::object ObjectOf(const WhyOptions& options, const Findings& findings
     object["place"] = findings.place ? boost::json::value(json::ObjectOf(*findings.place))
                                      : boost::json::value(nullptr);
   }
+  object["chain"] = ChainArray(findings.chain);
   boost::json::object past = ObjectOf(findings.past);
   object["events"] = past["events"];
   for (const std::string_view name : {"complete_since", "rare_since", "denied_since"}) {
@@ -215,9 +248,9 @@ Result<int> ShowWhy(const WhyOptions& options, Context& context) {
     context.PrintJson(ObjectOf(options, *findings));
     return kExitDone;
   }
-  context.Print(StateSentences(findings->lock, context.out) +
+  context.Print(StateSentences(*findings, context.out) +
                 OwnerSentence(options, *findings, context.out) +
-                HistorySentences(*findings, context.out));
+                ChainSentences(*findings, context.out) + HistorySentences(*findings, context.out));
   return kExitDone;
 }
 

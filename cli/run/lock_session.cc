@@ -5,6 +5,7 @@
 #include "cli/connection/reply_fields.h"
 #include "cli/connection/server_errors.h"
 #include "cli/output/duration.h"
+#include "cli/views/claim_tables.h"
 #include "cli/views/lock_message.h"
 
 namespace fairlock::cli {
@@ -349,6 +350,7 @@ void LockSession::HandleLock(const protocol::Reply& reply, TimeMs now) {
     state_ = State::kDenied;
     const bool is_over = TextField(reply, "status") == "timeout";
     reason_ = is_over ? "the wait timed out" : TextField(reply, "reason");
+    failure_ = {options_.conflict_exit_code, FirstHolderText(reply, Screen())};
     return;
   }
   token_ = *token;

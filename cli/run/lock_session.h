@@ -35,7 +35,7 @@ class LockSession {
     kReleasing,
     // Final states:
     kReleased,  // or never obtained
-    kDenied,    // reason() says why
+    kDenied,    // reason() says why; failure() names the first holder, if there is one
     kFailed,    // by an error: see failure()
     kLost,      // reason() says why
   };

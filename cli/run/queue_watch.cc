@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "cli/connection/server_errors.h"
 #include "cli/output/duration.h"
@@ -74,6 +75,8 @@ void QueueWatch::Ask(TimeMs now) {
     sent_.push_back({Request::kPosition, i});
     connection_.Send({"LOCKINFO", keys_[i]});
     sent_.push_back({Request::kLockInfo, i});
+    connection_.Send({"QUEUE", keys_[i], "COUNT", "1"});
+    sent_.push_back({Request::kQueue, i});
   }
 }
 
@@ -83,17 +86,28 @@ void QueueWatch::Take(const protocol::Reply& reply) {
   Finding& finding = findings_[sent.key];
   if (sent.request == Request::kPosition) {
     finding.position = reply.type == protocol::ReplyType::kInteger ? reply.integer : 0;
-  } else {
+  } else if (sent.request == Request::kLockInfo) {
     finding.holders = reply.IsError() ? "" : HoldersText(reply);
+  } else {
+    finding.ahead = reply.IsError() ? "" : AheadText(reply);
   }
+}
+
+std::string QueueWatch::AheadText(const protocol::Reply& places) const {
+  if (places.elements.empty()) return "";
+  const PlaceView first = ReadPlace(places.elements.front());
+  if (first.who.owner == owner_) return "";
+  std::string text = "; " + context_.errors.Quoted(first.who.owner) + " is ahead";
+  if (first.who.key_count == 1) return text;
+  return text + " and waits for " + std::to_string(first.who.key_count) + " keys as one";
 }
 
 std::string QueueWatch::HoldersText(const protocol::Reply& info) const {
   const LockView lock = ReadLock(info);
-  if (lock.override_limit == 0) return "; drained by an operator";
+  if (lock.override_limit == 0) return "; drained, or the server has just started";
   if (lock.holders.empty()) {
     if (lock.cooling_ms > 0) return "; in cooldown for " + ShowDuration(lock.cooling_ms);
-    return lock.reserved_count > 0 ? "; reserved for an absent owner" : "; held by nobody";
+    return lock.reserved_count > 0 ? "; reserved for an absent owner" : "";
   }
   const HolderView& first = lock.holders.front();
   std::string text = "; held by " + context_.errors.Quoted(first.who.owner) + " for " +
@@ -105,14 +119,16 @@ std::string QueueWatch::HoldersText(const protocol::Reply& info) const {
 }
 
 std::string QueueWatch::Text(TimeMs now) const {
-  const auto furthest = std::ranges::max_element(findings_, {}, &Finding::position);
+  const auto furthest = std::ranges::max_element(findings_, {}, [](const Finding& finding) {
+    return std::pair(finding.position, !finding.holders.empty());
+  });
   const auto index = static_cast<std::size_t>(furthest - findings_.begin());
   std::string text = "waiting for " + context_.errors.Quoted(keys_[index]);
   if (keys_.size() > 1) text += " of " + std::to_string(keys_.size()) + " keys";
   text += " for " + ShowDuration(now - begun_at_);
   if (furthest->position > 0) text += ", place " + std::to_string(furthest->position);
   if (furthest->position == 1) text += ", next";
-  return text + furthest->holders;
+  return text + (furthest->holders.empty() ? furthest->ahead : furthest->holders);
 }
 
 void QueueWatch::Show(TimeMs now) {

@@ -20,7 +20,7 @@ namespace fairlock::cli {
 // On a terminal, it rewrites one line of standard error as the place and the holders change;
 // elsewhere, it writes a line at intervals. It uses its own connection, because a waiting
 // connection executes nothing else; errors of its connection are ignored. For several keys, it
-// reports the key on which the place is furthest back.
+// reports the key on which the place is furthest back, or of several such keys one that is held.
 class QueueWatch {
  public:
   QueueWatch(const Context& context, const RunOptions& options, const RunReport& report,
@@ -34,20 +34,22 @@ class QueueWatch {
   void Advance(TimeMs now);
 
  private:
-  enum class Request : std::uint8_t { kPosition, kLockInfo };
+  enum class Request : std::uint8_t { kPosition, kLockInfo, kQueue };
   struct Sent {
     Request request;
     std::size_t key;  // index of the key
   };
   struct Finding {
     std::int64_t position = 0;  // 0: unknown
-    std::string holders;        // "; held by ..."; empty: unknown
+    std::string holders;        // "; held by ..."; empty: nobody, or unknown
+    std::string ahead;          // "; 'a' is ahead"; empty: nobody, or unknown
   };
 
   void Follow(const ServerAddress& leader, TimeMs now);
   void Ask(TimeMs now);
   void Take(const protocol::Reply& reply);
   std::string HoldersText(const protocol::Reply& info) const;
+  std::string AheadText(const protocol::Reply& places) const;
   std::string Text(TimeMs now) const;
   void Show(TimeMs now);
   void Erase();

@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "cli/output/duration.h"
+#include "cli/views/server_locks.h"
 
 namespace fairlock::cli {
 
@@ -16,13 +17,16 @@ constexpr DurationMs kSleepMsMax = 60'000;
 
 }  // namespace
 
-Runner::Runner(const RunOptions& options, const Context& context)
+Runner::Runner(const RunOptions& options, Context& context)
     : options_(options),
       context_(context),
       report_(context_, options_),
       session_(options, context.settings, context.login) {}
 
 Result<int> Runner::Run() {
+  if (const auto outer = FindOuterHold(options_, context_.client)) {
+    return report_.Conclude(Failure{options_.conflict_exit_code, NestingText(*outer)});
+  }
   const TimeMs begin = NowMs();
   session_.Start(begin);
   queue_watch_.emplace(context_, options_, report_, begin);
@@ -82,15 +86,38 @@ void Runner::CheckLock(TimeMs now) {
   }
 }
 
+std::string Runner::NestingText(const OuterHold& outer) const {
+  return Keys() + (options_.keys.size() == 1 ? " was" : " were") +
+         " not obtained: this `run` is part of the command of " +
+         context_.errors.Quoted(outer.owner) + ", which holds " +
+         context_.errors.Quoted(outer.key) +
+         " until that command has ended; leave out the inner `run`, or give it another key";
+}
+
+// The session's connection is for its own requests, so the lock is looked up on another one.
+std::string Runner::DenialText() {
+  std::string text = Keys() + (options_.keys.size() == 1 ? " was" : " were") +
+                     " not obtained: " + session_.reason();
+  const WaitChain chain = FindBlockers({.owner = options_.owner,
+                                        .keys = options_.keys,
+                                        .is_shared = options_.words.is_shared,
+                                        .limit = options_.words.limit.value_or(1)},
+                                       context_.client, context_.settings, context_.login);
+  if (session_.reason() == "full") text += "; " + std::string(kFullText);
+  // The user may not be allowed to read the lock.
+  const std::string blockers =
+      chain.links.empty() ? session_.failure().text : ChainSentence(chain, context_.errors);
+  if (!blockers.empty()) text += "; " + blockers;
+  const std::string& key = chain.links.empty() ? options_.keys.front() : chain.links.front().key;
+  return text + "; " + WhyCommand(key) + " says more";
+}
+
 void Runner::CheckObtaining() {
   switch (session_.state()) {
     case LockSession::State::kHeld:
       return StartCommand();
     case LockSession::State::kDenied:
-      outcome_ =
-          Failure{options_.conflict_exit_code,
-                  Keys() + (options_.keys.size() == 1 ? " was" : " were") +
-                      " not obtained: " + session_.reason() + "; `fairlockctl why` says more"};
+      outcome_ = Failure{options_.conflict_exit_code, DenialText()};
       break;
     case LockSession::State::kFailed:
       outcome_ = session_.failure();
@@ -114,7 +141,8 @@ void Runner::StartCommand() {
       {.command = options_.command,
        .variables = {"FAIRLOCK_KEY=" + options_.keys.front(), "FAIRLOCK_KEYS=" + keys,
                      "FAIRLOCK_OWNER=" + options_.owner,
-                     "FAIRLOCK_TOKEN=" + std::to_string(session_.token())},
+                     "FAIRLOCK_TOKEN=" + std::to_string(session_.token()),
+                     TokensVariable(session_.token())},
        // A session ends with this process, so the command must end at once; a lease leaves it some
        // time.
        .signal_if_orphaned = options_.is_session ? SIGKILL : SIGTERM});

@@ -9,6 +9,7 @@
 #include "cli/base/result.h"
 #include "cli/run/child_process.h"
 #include "cli/run/lock_session.h"
+#include "cli/run/outer_run.h"
 #include "cli/run/queue_watch.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_report.h"
@@ -18,7 +19,7 @@ namespace fairlock::cli {
 
 class Runner {
  public:
-  Runner(const RunOptions& options, const Context& context);
+  Runner(const RunOptions& options, Context& context);
 
   // Returns the exit status of fairlockctl.
   Result<int> Run();
@@ -37,6 +38,8 @@ class Runner {
   void HandleSignal(int signal);
   void CheckLock(TimeMs now);
   void CheckObtaining();
+  std::string DenialText();
+  std::string NestingText(const OuterHold& outer) const;
   void CheckReleasing();
   void StartCommand();
   void CheckRunning(TimeMs now);
@@ -45,7 +48,7 @@ class Runner {
   void Release(Result<int> outcome);
 
   RunOptions options_;
-  const Context& context_;
+  Context& context_;
   RunReport report_;
   SignalInbox signals_;
   LockSession session_;

@@ -5,6 +5,7 @@
 #include "cli/output/duration.h"
 #include "cli/top/top_frames.h"
 #include "cli/views/force_release.h"
+#include "cli/views/wait_chain.h"
 
 namespace fairlock::cli {
 
@@ -20,6 +21,14 @@ constexpr int kUncontendedPagesMax = 5;
 // Without wildcards, the filter matches any key that contains it.
 std::string FilterGlob(const std::string& filter) {
   return filter.find_first_of("*?[") == std::string::npos ? "*" + filter + "*" : filter;
+}
+
+// "held by a and 2 others; next: b"
+std::string ConcernedText(const LockView& lock, const std::string& next, const Screen& screen) {
+  std::string text = "held by " + screen.Printable(lock.holders.front().who.owner);
+  const std::size_t others = lock.holders.size() - 1;
+  if (others > 0) text += " and " + std::to_string(others) + (others == 1 ? " other" : " others");
+  return text + (next.empty() ? "; nobody waits" : "; next: " + screen.Printable(next));
 }
 
 TopKey KeyOf(const LockRow& row) { return {.database = row.database, .key = row.key}; }
@@ -148,7 +157,8 @@ Frame Top::CurrentFrame() const {
 FrameLine Top::BottomLine() const {
   if (confirmation_) {
     return {"End " + EndedText(CountTargets(confirmation_->seen)) + " on " +
-                screen_.Printable(confirmation_->key.key) + " by force? [y/N]",
+                screen_.Printable(confirmation_->key.key) + " by force? [y/N]   " +
+                ConcernedText(confirmation_->seen, confirmation_->next, screen_),
             Emphasis::kAlarm};
   }
   if (typing_) {
@@ -252,13 +262,14 @@ void Top::Sort() {
 void Top::AskToBreak() {
   const std::optional<TopKey> key = Chosen();
   if (!key) return;
-  Result<OneKey> found = FetchKey(context_.client, *key, 1);
+  Result<OneKey> found = FetchKey(context_.client, *key, kPlacesDrawn);
   if (!found) return Fail(found.failure());
   if (found->lock.holders.empty()) {
     note_ = screen_.Printable(key->key) + " is not held";
     return;
   }
-  confirmation_ = {*key, std::move(found->lock)};
+  const std::vector<PlaceView> ahead = PlacesAhead(found->places, "");
+  confirmation_ = {*key, std::move(found->lock), ahead.empty() ? "" : ahead.front().who.owner};
 }
 
 void Top::HandleAnswer(char answer) {

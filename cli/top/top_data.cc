@@ -58,6 +58,7 @@ Result<Overview> FetchOverview(FleetLeaders& leaders, const ContentionQuery& que
   Result<Contended> contended = FindContended(leaders, query);
   if (!contended) return contended.failure();
   overview.contended = std::move(*contended);
+  overview.verdict = FindVerdict(leaders, overview.info, overview.contended);
   overview.labels = FetchLabels(leaders);
   if (const auto failure = leaders.TotalFailure()) return *failure;
   return overview;

@@ -11,6 +11,7 @@
 #include "cli/views/contended_locks.h"
 #include "cli/views/info_report.h"
 #include "cli/views/lock_views.h"
+#include "cli/views/verdict.h"
 
 namespace fairlock::cli {
 
@@ -35,6 +36,7 @@ struct Overview {
   TimeMs at = 0;
   InfoReport info{""};
   Contended contended;
+  Verdict verdict;
   std::vector<LabelRow> labels;  // busiest first; empty if the server keeps no statistics
   std::size_t answered = 1;      // how many partitions have answered,
   std::size_t partitions = 1;    // of how many

@@ -15,9 +15,9 @@ namespace {
 
 // The overview shows at most this many labels, below the locks.
 constexpr std::size_t kLabelsShown = 5;
-// Lines other than rows: the title, counts, rates, a blank line, the headings of both tables with a
-// blank line between them, and the help line.
-constexpr std::size_t kOtherLines = 8;
+// Lines other than rows: the verdict, the longest wait, the title, counts, rates, a blank line, the
+// headings of both tables with a blank line between them, and the help line.
+constexpr std::size_t kOtherLines = 10;
 constexpr std::size_t kLocksMin = 3;
 
 // Returns the longest text that fits: a truncated list of keys helps nobody.
@@ -76,6 +76,9 @@ Frame DrawOverview(const OverviewView& picture, const Screen& screen) {
   const InfoReport& info = picture.now.info;
   const auto count = [&](std::string_view field) { return ShowCount(info.Number(field)); };
   Frame frame;
+  const Verdict& verdict = picture.now.verdict;
+  frame.Add(VerdictText(verdict), verdict.concerns.empty() ? Emphasis::kTitle : Emphasis::kAlarm);
+  frame.Add("longest wait: " + LongestWaitText(verdict, screen));
   frame.Add("fairlockd " + screen.Printable(info.Text("fairlock_version")) + " " + picture.server +
                 ", since " + ShowMoment(UnixTimeMs() - info.Number("uptime_in_seconds") * 1000),
             Emphasis::kTitle);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/connection/reply_fields.h"
 #include "cli/output/duration.h"
 #include "cli/output/table.h"
 
@@ -53,6 +54,14 @@ std::string ShowTimeLeft(const std::optional<DurationMs>& left_ms, const std::st
 std::string ShowLeaseLeft(const HolderView& holder) {
   if (holder.is_leaving) return "leaving within " + ShowTimeLeft(holder.ttl_ms, "");
   return holder.ttl_ms ? "lease left " + ShowTimeLeft(holder.ttl_ms, "") : "unlimited lease";
+}
+
+std::string FirstHolderText(const protocol::Reply& explanation, const Screen& screen) {
+  const protocol::Reply* const holders = FindField(explanation, "holders");
+  if (holders == nullptr || holders->elements.empty()) return "";
+  const HolderView holder = ReadHolder(holders->elements.front());
+  return screen.Quoted(holder.who.owner) + " has held it for " + ShowDuration(holder.held_ms) +
+         ", " + ShowLeaseLeft(holder);
 }
 
 std::string ShowOrigin(const ClaimantView& who, const Screen& screen) {

@@ -18,6 +18,9 @@ std::string ShowTimeLeft(const std::optional<DurationMs>& left_ms, const std::st
 // "lease left 12.3s", or "unlimited lease".
 std::string ShowLeaseLeft(const HolderView& holder);
 
+// "'a' has held it for 3.2s, lease left 26.8s": the first holder that EXPLAIN names; may be empty.
+std::string FirstHolderText(const protocol::Reply& explanation, const Screen& screen);
+
 // "10.0.0.7:51234 (worker, user app)", with the parts that are known; adds "gone" if the connection
 // is lost.
 std::string ShowOrigin(const ClaimantView& who, const Screen& screen);

@@ -48,6 +48,13 @@ Result<std::vector<LockRow>> FindHeld(FleetLeaders& leaders, const ContentionQue
   return rows;
 }
 
+void Note(const LockRow& row, std::size_t partition, Contended& contended) {
+  if (row.longest_wait_ms > kLongWaitMs) ++contended.long_waits;
+  if (contended.longest && row.longest_wait_ms <= contended.longest->longest_wait_ms) return;
+  contended.longest = row;
+  contended.longest_partition = partition;
+}
+
 }  // namespace
 
 Result<Contended> FindContended(FleetLeaders& leaders, const ContentionQuery& query) {
@@ -61,6 +68,7 @@ Result<Contended> FindContended(FleetLeaders& leaders, const ContentionQuery& qu
   while (!walk.is_over()) {
     Result<std::vector<LockRow>> page = walk.NextPage();
     if (!page) return page.failure();
+    for (const LockRow& row : *page) Note(row, walk.partition(), contended);
     std::ranges::move(*page, std::back_inserter(contended.rows));
     std::ranges::stable_sort(contended.rows, std::greater(), measure);
     contended.rows.resize(std::min(contended.rows.size(), query.count));

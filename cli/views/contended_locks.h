@@ -30,7 +30,13 @@ struct ContentionQuery {
 struct Contended {
   std::vector<LockRow> rows;  // the most contended first, then locks without waiters
   bool is_whole = true;       // the scan covered all locks
+  // Of all locks that were scanned:
+  std::optional<LockRow> longest = {};  // the one that has been waited for longest
+  std::size_t longest_partition = 0;
+  std::int64_t long_waits = 0;  // how many have been waited for longer than kLongWaitMs
 };
+
+inline constexpr DurationMs kLongWaitMs = 60'000;
 
 Result<Contended> FindContended(FleetLeaders& leaders, const ContentionQuery& query);
 

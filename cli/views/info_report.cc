@@ -54,6 +54,7 @@ void InfoReport::Combine(const InfoReport& other) {
                                                            "timed_out",
                                                            "journal_waiting_bytes",
                                                            "rows_loaded",
+                                                           "history_file_dropped",
                                                            "short_of_disk",
                                                            "storage_failed",
                                                            "short_of_memory"});

@@ -22,7 +22,8 @@ ClaimantView ReadClaimant(const protocol::Reply& map) {
           .user = TextField(map, "user"),
           .is_connected = IntegerOr(map, "connected") != 0,
           .mode = WordField(map, "mode"),
-          .limit = IntegerOr(map, "limit", 1)};
+          .limit = IntegerOr(map, "limit", 1),
+          .key_count = IntegerOr(map, "keys", 1)};
 }
 
 std::int64_t IntegerAt(const protocol::Reply& row, std::size_t index) {

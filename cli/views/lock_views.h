@@ -25,6 +25,9 @@ struct ClaimantView {
   bool is_connected = false;
   std::string mode;
   std::int64_t limit = 1;
+  std::int64_t key_count = 1;  // more than 1: one of the keys of an MLOCK
+
+  bool is_shared() const { return mode == "shared"; }
 };
 
 struct HolderView {

@@ -44,6 +44,7 @@ Result<std::vector<LockRow>> LockWalk::FetchPage(Client& client) {
   std::vector<std::string_view> words = {"LOCKS", cursor_,       "MATCH", filter_.glob,
                                          "COUNT", kLocksPerPage, "DB",    database};
   if (filter_.owner) words.insert(words.end(), {"OWNER", *filter_.owner});
+  if (filter_.waiting_ms_min) words.emplace_back("WAITING");  // skips locks without a queue
   const Result<protocol::Reply> reply = client.Ask(words);
   if (!reply) return reply.failure();
   if (reply->elements.size() != 2) {

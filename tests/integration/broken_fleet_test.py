@@ -316,6 +316,9 @@ class Judge:
         self.expect(f"/readyz {seen.readyz}", seen.readyz[0] == (200 if serves else 503))
         self.expect(f"status {seen.status}",
                     seen.status.returncode == (DONE if serves else UNREACHABLE))
+        verdict = "needs attention" if "warning: " in seen.fleet_status.stdout else "healthy"
+        self.expect(f"verdict {seen.status}",
+                    not serves or re.match(f"verdict +{verdict}\n", seen.status.stdout))
 
     def judge_leader(self, node, seen, known):
         name = known.name if known else None

@@ -119,7 +119,7 @@ class Locking(WithServer):
         self.assertEqual(self.ctl.text("renew", "a", "b", "c", "me", "--ttl", "2h"), "")
         denied = self.ctl.run("lock", "--key", "x", "--key", "b", "you")
         self.assertEqual((denied.returncode, denied.stdout), (NOT_OBTAINED, ""))
-        self.assertIn("'x' and 'b' were not obtained: 'b' is held; 'me' has held it",
+        self.assertIn("'x' and 'b' were not obtained: 'b' is held; 'me' has held 'b'",
                       denied.stderr)
         self.assertEqual(self.own.ask("LOCKED", "x"), 0)
         released = self.ctl.json("unlock", "a", "b", "c", "me")
@@ -267,12 +267,16 @@ class Looking(WithServer):
         self.own.ask("LOCK", "busy", "o")
         self.wait_in_line("busy", "w")
         text = self.ctl.text("status")
+        self.assertRegex(text, r"^verdict +healthy\n"
+                               r"longest wait +busy, database 0: w for \d+ms, since \d{4}-")
         self.assertRegex(text, r"locks +1 with 1 holders and 1 waiters\n")
         self.assertRegex(text, r"\nbusy +0 +1 ")
         status = self.ctl.json("status")
         self.assertEqual(status["info"]["waiters"], "1")
         self.assertEqual(status["contended"][0]["key"], "busy")
         self.assertGreater(status["ping_us"], 0)
+        self.assertEqual(status["verdict"]["concerns"], [])
+        self.assertEqual(status["verdict"]["longest_wait"]["owner"], "w")
 
 
 class Breaking(WithServer):
@@ -283,7 +287,7 @@ class Breaking(WithServer):
         self.wait_in_line("order:1", "w")
         text = self.ctl.text("break", "order:*", "--dry-run")
         self.assertRegex(text, r"order:1\n  held by a for \d+ms, lease left 29\.\ds, from 127")
-        self.assertIn("1 waiter: the first in the queue gets it\norder:2\n", text)
+        self.assertIn("1 waiter: w, the first in the queue, gets it\norder:2\n", text)
         self.assertIn("nobody waits: it becomes free", text)
         self.assertEqual(self.own.ask("LOCKED", "order:1", "a"), 1)
 
@@ -313,7 +317,7 @@ class Breaking(WithServer):
                       self.ctl.text("break", "k", "--dry-run"))
         self.assertEqual(self.ctl.run("break", "k", "--owner", "o2", "--yes").returncode, NO)
         self.wait_in_line("k", "o3")
-        self.assertIn("  1 other waiter: the first in the queue gets it\n",
+        self.assertIn("  1 other waiter: o3, the first in the queue, gets it\n",
                       self.ctl.text("break", "k", "--dry-run"))
         self.assertEqual(self.ctl.text("break", "k", "--yes"), "1 reservation ended by force.\n")
         self.assertEqual(self.own.ask("LOCKED", "k", "o3"), 1)

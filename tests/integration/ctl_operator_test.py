@@ -186,13 +186,23 @@ class Steering(WithServer):
 
 class TheServer(WithServer):
 
+    def test_status_begins_with_what_needs_attention(self):
+        self.assertTrue(self.ctl.text("status").startswith("verdict       healthy\n"
+                                                           "longest wait  nobody waits\n"))
+        self.own.ask("LIMIT", "SET", "a*", "0")
+        self.own.ask("LIMIT", "SET", "b*", "5")
+        self.assertTrue(self.ctl.text("status").startswith(
+            "verdict       needs attention\n"
+            "              1 drain in force (`fairlockctl limit list`)\nlongest wait "))
+
     def test_clients_are_listed_and_killed(self):
         self.own.ask("CLIENT", "SETNAME", "holder")
         self.own.ask("LOCK", "k", "a")
         waiter = self.wait_in_line("k", "b")
         text = self.ctl.text("clients")
-        self.assertRegex(text, r"\n +\d+ +127\.0\.0\.1:\d+ +holder +default +0 .* - +lockinfo\n")
-        self.assertRegex(text, r" waiting +lock\n")
+        self.assertRegex(text, r"\n +\d+ +127\.0\.0\.1:\d+ +holder +default +0 .* - +lockinfo +- +-"
+                               r"\n")
+        self.assertRegex(text, r" waiting +lock +k +\d+ms\n")
         waiting = self.ctl.json("clients", "--waiting")["clients"]
         self.assertEqual([client["cmd"] for client in waiting], ["lock"])
         self.ctl.text("kill", waiting[0]["id"])

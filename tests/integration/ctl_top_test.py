@@ -102,9 +102,11 @@ class TopTest(unittest.TestCase):
         self.wait_in_line("busy", "b")
         screen = self.start(columns=40, rows=12)
         lines = screen.wait_for("MOST", "busy ").splitlines()
-        self.assertRegex(lines[0], r"^fairlockd .*…$")
-        self.assertRegex(lines[1], r"^1 locks, 1 holders, 1 waiters; .*…$")
-        self.assertRegex(lines[2], r"^per second: .*…$")
+        self.assertEqual(lines[0], "healthy")
+        self.assertRegex(lines[1], r"^longest wait: busy, database 0: b for .*…$")
+        self.assertRegex(lines[2], r"^fairlockd .*…$")
+        self.assertRegex(lines[3], r"^1 locks, 1 holders, 1 waiters; .*…$")
+        self.assertRegex(lines[4], r"^per second: .*…$")
         self.assertEqual(lines[11], "? help  q quit")
 
     def test_columns_can_be_read_at_80_and_at_50(self):
@@ -127,7 +129,7 @@ class TopTest(unittest.TestCase):
         for rows in (20, 50):
             text = self.start(rows=rows).wait_for("key-00", "BUSIEST LABELS", "q quit")
             self.assertEqual(sum(line.startswith("key-") for line in text.splitlines()),
-                             rows - 9, text)
+                             rows - 11, text)
 
     def test_keys_are_filtered(self):
         for key in ("orders:1", "orders:2", "jobs:1"):
@@ -167,7 +169,7 @@ class TopTest(unittest.TestCase):
         screen = self.start()
         screen.wait_for("stuck")
         screen.type("b")
-        screen.wait_for("End 1 hold on stuck by force? [y/N]")
+        screen.wait_for("End 1 hold on stuck by force? [y/N]   held by a; next: b")
         screen.type("n")
         screen.wait_for("nothing was done")
         self.assertEqual(self.own.ask("LOCKED", "stuck", "a"), 1)

@@ -237,7 +237,7 @@ class Listing(LibraryLocks):
         self.assertRegex(text, r"fair +0 +0 +1 +- +- +\(redisson\) +-")
         self.assertRegex(text, r"\{seats\}:timeout +0 +1/2 +0 +- +- +\(redisson\) +" + "00" * 4)
         text = ctl.text("show", "fair")
-        self.assertIn("fair, database 0: free, 1 waiting", text)
+        self.assertIn("fair, database 0: held by nobody, 1 waiting", text)
         self.assertRegex(text, r"1 +" + THREADS[1] + r" +exclusive +- +\S+ +waiting +-")
         self.assertRegex(ctl.text("show", "{seats}:timeout"),
                          "00" * 16 + r" +- +semaphore of 2 +- +\S+ +- +-")

@@ -1,0 +1,26 @@
+// The `run`s that a `run` is started in, by their commands: it would wait for them, and they for
+// it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/connection/client.h"
+#include "cli/run/run_options.h"
+
+namespace fairlock::cli {
+
+// The variable FAIRLOCK_TOKENS of a command: the tokens of all runs that it runs in.
+std::string TokensVariable(std::int64_t own_token);
+
+struct OuterHold {
+  std::string key;
+  std::string owner;
+};
+
+// A hold of an outer run that excludes the request as long as it lasts; nullopt if there is none,
+// or if the locks cannot be read. Asks the server only in an outer run.
+std::optional<OuterHold> FindOuterHold(const RunOptions& options, Client& client);
+
+}  // namespace fairlock::cli
