@@ -26,6 +26,7 @@ SimulatedFleet::SimulatedFleet(const Setting& setting, bool has_history)
       has_history_(has_history),
       random_(setting.seed * 7919 + 1),
       clock_random_(setting.seed ^ 0x636c6f63),
+      etcd_random_(setting.seed ^ 0x6f706572),
       etcd_(setting.etcd_revision),
       network_(etcd_, random_.Next()),
       links_(random_.Next()),
@@ -53,6 +54,9 @@ SimulatedFleet::SimulatedFleet(const Setting& setting, bool has_history)
   StoreSizes::kept_bytes_max = setting.kept_bytes_max;
   network_.set_faults(setting.network);
   for (int number = 0; number < setting.nodes + setting.late_nodes; ++number) AddNode(number);
+  network_.ReportMisled([this](const std::string& process) {
+    Fail(process + " uses another etcd cluster than the one that it has used before");
+  });
   etcd_.Report([this](const etcd::WatchEvent& event) { Hear(event); });
   if (setting.partitions > 1) CreateFleet();
 }
@@ -154,6 +158,7 @@ void SimulatedFleet::Start(Node& node) {
                  .partition = node.configured ? node.configured : node.remembered.partition,
                  .balance_after = setting_.balance_after,
                  .highest = node.remembered.highest,
+                 .has_second_endpoint = setting_.has_second_endpoint,
                  .restart_grace_ms = setting_.restart_grace / kMs,
                  .keeps_lines = setting_.keeps_lines,
                  .boot_offset = node.boot_offset,
@@ -319,6 +324,7 @@ FleetReport SimulatedFleet::Run() {
   StartClients();
   scheduler_.After(random_.Between(kMs, 3 * kSecond), [this] { MakeTrouble(); });
   if (setting_.wall_skew > 0) SetClock();
+  TroubleEtcd();
   if (setting_.restores_backup) {
     const TimeUs backup_at = random_.Between(2 * kSecond, 12 * kSecond);
     scheduler_.At(backup_at, [this] { etcd_.Backup(); });

@@ -44,6 +44,9 @@ struct Setting {
   std::size_t kept_bytes_max = 0;
   TimeUs trouble_every = 0;
   NetworkFaults network = {};
+  // What etcd's operators do, and what happens at bad moments.
+  bool changes_passwords = false;  // sometimes etcd refuses all logins for a while
+  bool has_second_endpoint = false;  // which sometimes leads to another etcd cluster
 };
 
 // One seed in four has a fleet of several partitions; with `has_partitions`, every seed has.

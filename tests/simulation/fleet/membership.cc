@@ -27,7 +27,7 @@ Membership::Membership(storage::replicated::ClusterHome& home, const MembershipO
            .is_in_sync = true,
            .started_unix_ms = options.started_unix_ms} {
   auto observer = storage::replicated::FleetObserver::Start(
-      {.etcd = {.endpoints = {{.address = "etcd"}}},
+      {.etcd = options.etcd,
        .prefix = storage::replicated::FleetPrefix(kFleetName),
        .creates_fleet = false,
        .partition = options.partition,

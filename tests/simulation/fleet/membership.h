@@ -21,6 +21,7 @@ inline constexpr const char* kFleetName = "sim";
 struct MembershipOptions {
   std::string node;
   std::string run;
+  storage::etcd::EtcdOptions etcd;
   std::string machine;
   std::int64_t started_unix_ms = 0;
   std::optional<std::uint32_t> partition;  // as in FleetObserverOptions

@@ -113,8 +113,13 @@ void Run::Main() {
 }
 
 void Run::StandBy() {
+  etcd_.endpoints = {{.address = "etcd"}};
+  if (options_.has_second_endpoint) {
+    etcd_.endpoints.push_back({.address = "etcd2"});
+    etcd_.pin = std::make_shared<storage::etcd::ClusterPin>();
+  }
   auto home = storage::replicated::ClusterHome::Open(
-      {.etcd = {.endpoints = {{.address = "etcd"}}},
+      {.etcd = etcd_,
        .fleet = kFleetName,
        .node = options_.node,
        .address = options_.node,
@@ -148,6 +153,7 @@ void Run::StandBy() {
 void Run::Join() {
   membership_.emplace(*home_, MembershipOptions{.node = options_.node,
                                                 .run = id(),
+                                                .etcd = etcd_,
                                                 .machine = options_.machine,
                                                 .started_unix_ms = UnixMs(),
                                                 .partition = options_.partition,

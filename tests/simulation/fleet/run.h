@@ -28,6 +28,7 @@ struct RunOptions {
   std::optional<std::uint32_t> partition = {};  // the partition that it must serve
   TimeUs balance_after = 0;                     // cluster_balance
   storage::replicated::Beat highest = {};       // as in ClusterOptions
+  bool has_second_endpoint = false;             // of etcd
   engine::DurationMs restart_grace_ms = 0;
   bool keeps_lines = true;
   TimeUs boot_offset = 0;                                  // offset of the machine's boot clock
@@ -116,6 +117,7 @@ class Run {
   command::FakeEnvironment environment_;
   command::ServerParts parts_;
   Turn turn_;
+  storage::etcd::EtcdOptions etcd_;
   std::unique_ptr<storage::replicated::ClusterHome> home_;
   std::optional<Membership> membership_;  // null: the fleet has one partition
   std::optional<std::uint32_t> partition_;

@@ -45,6 +45,14 @@ void ChooseBalance(Setting& setting) {
   setting.trouble_every = random.Between(kSecond, 3 * kSecond);
 }
 
+// More trouble with etcd. Its choices do not change those above.
+void ChooseEtcdTrouble(Setting& setting) {
+  simulation::Random random(setting.seed ^ 0x65746364);
+  if (setting.has_only_slow_etcd) return;
+  setting.changes_passwords = random.OneIn(8);
+  setting.has_second_endpoint = random.OneIn(8);
+}
+
 }  // namespace
 
 Setting MakeSetting(std::uint64_t seed, bool has_partitions) {
@@ -83,6 +91,7 @@ Setting MakeSetting(std::uint64_t seed, bool has_partitions) {
       random.OneIn(2) ? 64 << 20 : std::max<std::int64_t>(random.Between(-400, 400), 0));
   ChooseFleet(setting, has_partitions);
   ChooseBalance(setting);
+  ChooseEtcdTrouble(setting);
   return setting;
 }
 

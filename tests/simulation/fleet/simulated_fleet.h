@@ -53,6 +53,7 @@ class SimulatedFleet {
   void Pause(Node& node, TimeUs duration);
   void Kill(Node& node);
   void SetClock();
+  void TroubleEtcd();
   void Compact();
   void RestoreBackup();
   void AcceptRestore();
@@ -71,6 +72,7 @@ class SimulatedFleet {
   const bool has_history_;
   simulation::Random random_;
   simulation::Random clock_random_;  // for the machines' wall clocks alone
+  simulation::Random etcd_random_;   // for TroubleEtcd alone
   Scheduler scheduler_;
   EtcdModel etcd_;
   EtcdNetwork network_;

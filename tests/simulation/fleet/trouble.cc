@@ -150,6 +150,21 @@ void SimulatedFleet::SetClock() {
   scheduler_.After(clock_random_.Between(kMs, 4 * kSecond), [this] { SetClock(); });
 }
 
+// What etcd's operators do now and then.
+void SimulatedFleet::TroubleEtcd() {
+  if (is_healed_) return;
+  const TimeUs now = scheduler_.now();
+  if (setting_.changes_passwords) {
+    TellEvent("etcd refuses all logins");
+    network_.RefuseLoginsUntil(now + etcd_random_.Between(100 * kMs, 5 * kSecond));
+  }
+  if (setting_.has_second_endpoint) {
+    TellEvent("the second endpoint leads to another etcd cluster");
+    network_.MisleadUntil(now + etcd_random_.Between(100 * kMs, 8 * kSecond));
+  }
+  scheduler_.After(etcd_random_.Between(kSecond, 10 * kSecond), [this] { TroubleEtcd(); });
+}
+
 void SimulatedFleet::Compact() {
   TellEvent("someone compacts etcd's history");
   etcd_.Compact(etcd_.revision());
@@ -190,6 +205,8 @@ void SimulatedFleet::Heal() {
   network_.set_faults({});
   network_.StopEtcdUntil(0);
   network_.SlowDownUntil(0);
+  network_.RefuseLoginsUntil(0);
+  network_.MisleadUntil(0);
   for (Node& node : nodes_) {
     if (node.run) scheduler_.Continue(node.run->process());
     network_.CutOff(node.name, 0);
