@@ -17,6 +17,9 @@ constexpr TimeUs kTrouble = 20 * kSecond;   // how long faults occur
 constexpr TimeUs kRecovery = 15 * kSecond;  // within this time after the faults, a node must lead
 // How long it takes to hand over, and then to start again.
 constexpr TimeUs kHandOverAndStartMax = 10 * kSecond;
+// How many frames the log may have in addition to the batches after which a snapshot begins: the
+// snapshot itself, and the batches that are written meanwhile.
+constexpr std::uint64_t kFramesOfSnapshotMax = 30;
 constexpr int kBalances = 4;  // how many hand-overs for the balance there is time for after that
 
 }  // namespace
@@ -46,11 +49,14 @@ SimulatedFleet::SimulatedFleet(const Setting& setting, bool has_history)
       balance_({.prefix = storage::replicated::FleetPrefix(kFleetName),
                 .partitions = static_cast<std::uint32_t>(setting.partitions),
                 .balance_after = setting.balance_after,
-                .leads = [this](const std::string& node) { return Leads(node); }}) {
+                .leads = [this](const std::string& node) { return Leads(node); }}),
+      log_(setting.batches_max == 0 ? 0 : setting.batches_max + kFramesOfSnapshotMax) {
   RandomDevice::next = 0;
   StoreSizes::frame_bytes_max = setting.frame_bytes_max;
   StoreSizes::compact_every = setting.compact_every;
   StoreSizes::batch_bytes_max = setting.batch_bytes_max;
+  StoreSizes::bytes_of_a_batch =
+      setting.batches_max == 0 ? 0 : setting.batch_bytes_max / setting.batches_max;
   StoreSizes::kept_bytes_max = setting.kept_bytes_max;
   network_.set_faults(setting.network);
   for (int number = 0; number < setting.nodes + setting.late_nodes; ++number) AddNode(number);
@@ -63,6 +69,7 @@ SimulatedFleet::SimulatedFleet(const Setting& setting, bool has_history)
 
 void SimulatedFleet::Hear(const etcd::WatchEvent& event) {
   CheckTakeOver(event.kv);
+  log_.Hear(event);
   for (const std::string_view name : {"restored", "accepted"}) {
     if (event.kv.key.ends_with("/" + std::string(name))) {
       TellEvent("up to epoch " + event.kv.value + ", etcd's loss is " +
@@ -313,7 +320,7 @@ void SimulatedFleet::CheckAssignments() {
 
 bool SimulatedFleet::IsDecided() const {
   return ledger_.violation() != nullptr || assignments_.violation() || balance_.violation() ||
-         report_.violation.has_value();
+         log_.violation() || report_.violation.has_value();
 }
 
 FleetReport SimulatedFleet::Run() {
@@ -345,6 +352,7 @@ FleetReport SimulatedFleet::Run() {
   if (ledger_.violation() != nullptr) report_.violation = *ledger_.violation();
   if (assignments_.violation()) Fail(*assignments_.violation());
   if (balance_.violation()) Fail(*balance_.violation());
+  if (log_.violation()) Fail(*log_.violation());
   report_.hand_overs = balance_.hand_overs();
   is_over_ = true;
   for (Node& node : nodes_) {

@@ -41,6 +41,7 @@ struct Setting {
   std::int64_t compact_every = 0;
   std::size_t frame_bytes_max = 0;
   std::uint64_t batch_bytes_max = 0;
+  std::uint64_t batches_max = 0;  // after this many, a snapshot begins; 0: only bytes count
   std::size_t kept_bytes_max = 0;
   TimeUs trouble_every = 0;
   NetworkFaults network = {};

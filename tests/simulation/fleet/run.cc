@@ -232,6 +232,7 @@ void Run::TakeLead() {
           .durability = persist::Durability::kSync,
           .restart_grace_ms = options_.restart_grace_ms,
           .confirms_replies = true,
+          .snapshots = {.bytes_of_a_batch = StoreSizes::bytes_of_a_batch},
           .wake = [this] { Wake(); },
           .unix_ms = [this] { return UnixMs(); },
           .monotonic_ns = [] { return static_cast<std::uint64_t>(Time().now()) * 1000; }},

@@ -45,6 +45,15 @@ void ChooseBalance(Setting& setting) {
   setting.trouble_every = random.Between(kSecond, 3 * kSecond);
 }
 
+// In some fleets, snapshots begin when the log has many small frames, as in those with few locks.
+void ChooseFrames(Setting& setting) {
+  simulation::Random random(setting.seed ^ 0x6672616d);
+  if (!random.OneIn(8)) return;
+  setting.batches_max = static_cast<std::uint64_t>(random.Between(10, 60));
+  setting.batch_bytes_max = 64 << 20;
+  setting.frame_bytes_max = 1 << 20;
+}
+
 // More trouble with etcd. Its choices do not change those above.
 void ChooseEtcdTrouble(Setting& setting) {
   simulation::Random random(setting.seed ^ 0x65746364);
@@ -91,6 +100,7 @@ Setting MakeSetting(std::uint64_t seed, bool has_partitions) {
       random.OneIn(2) ? 64 << 20 : std::max<std::int64_t>(random.Between(-400, 400), 0));
   ChooseFleet(setting, has_partitions);
   ChooseBalance(setting);
+  ChooseFrames(setting);
   ChooseEtcdTrouble(setting);
   return setting;
 }

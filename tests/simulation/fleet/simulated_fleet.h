@@ -17,6 +17,7 @@
 #include "tests/simulation/fleet/fleet_node.h"
 #include "tests/simulation/fleet/ledger.h"
 #include "tests/simulation/fleet/listener.h"
+#include "tests/simulation/fleet/log_judge.h"
 #include "tests/simulation/fleet/run.h"
 #include "tests/simulation/random.h"
 
@@ -81,6 +82,7 @@ class SimulatedFleet {
   ClientWorld world_;
   AssignmentJudge assignments_;
   BalanceJudge balance_;
+  LogJudge log_;
   std::deque<Node> nodes_;
   std::vector<std::unique_ptr<Client>> clients_;
   std::vector<std::unique_ptr<Listener>> listeners_;
