@@ -182,7 +182,9 @@ void SimulatedFleet::Start(Node& node) {
                    [this](const ServedBy& by) {
                      ++report_.leads;
                      ledger_.Lead(by);
-                   }});
+                   },
+               .confirmed = [this](const ServedBy& by,
+                                   TimeUs since) { ledger_.StandStill(by, since); }});
   TellEvent(node.name + ": starts");
   fleet::Run& run = *node.run;
   assignments_.Begin(run.id(), !node.configured && !node.remembered.partition);
@@ -195,7 +197,7 @@ void SimulatedFleet::StartLater(Node& node, TimeUs delay) {
 
 // The last fiber of the run calls this, so the run must be destroyed later.
 void SimulatedFleet::End(Node& node, fleet::Run& run, RunEnd end) {
-  std::erase_if(open_links_, [&](const auto& open) { return open.second == &run; });
+  std::erase_if(open_links_, [&](const OpenLink& open) { return open.run == &run; });
   TellEvent(node.name + ": has ended");
   CheckEnd(node, run, end);
   node.taken_over_at = 0;
@@ -232,15 +234,33 @@ std::shared_ptr<Link> SimulatedFleet::Connect(int number) {
   if (!node.run || !node.run->accepts()) return nullptr;
   auto link = std::make_shared<Link>();
   node.run->Accept(link);
-  open_links_.emplace_back(link, node.run.get());
+  open_links_.push_back({link, &node, node.run.get(), scheduler_.now()});
   return link;
 }
 
 bool SimulatedFleet::IsSilent(const Link& link) const {
-  for (const auto& [open, run] : open_links_) {
-    if (open.lock().get() == &link) return run->process().is_paused;
+  for (const OpenLink& open : open_links_) {
+    if (open.link.lock().get() == &link) return open.run->process().is_paused;
   }
   return true;
+}
+
+// A leader that has been unsure for some seconds keeps no client: its clients ask elsewhere. One
+// that stops waits for etcd first, for a limited time.
+void SimulatedFleet::CheckClients() {
+  constexpr TimeUs kPatience = 4 * kSecond;  // 3 s, and the time until the next turn
+  for (const OpenLink& open : open_links_) {
+    const auto link = open.link.lock();
+    const Process& process = open.run->process();
+    if (!link || !link->on_input || process.is_paused || process.is_dead) continue;
+    const auto unsure_since = open.run->unconfirmed_since();
+    if (!unsure_since || open.run->is_stop_asked()) continue;
+    const TimeUs since = std::max({*unsure_since, open.since, open.node->continued_at});
+    if (scheduler_.now() < since + kPatience) continue;
+    Fail(open.node->name + " still has a client, although it has been unsure for " +
+         std::to_string((scheduler_.now() - *unsure_since) / kMs) + " ms");
+  }
+  scheduler_.After(500 * kMs, [this] { CheckClients(); });
 }
 
 void SimulatedFleet::StartClients() {
@@ -332,6 +352,7 @@ FleetReport SimulatedFleet::Run() {
   scheduler_.After(random_.Between(kMs, 3 * kSecond), [this] { MakeTrouble(); });
   if (setting_.wall_skew > 0) SetClock();
   TroubleEtcd();
+  CheckClients();
   if (setting_.restores_backup) {
     const TimeUs backup_at = random_.Between(2 * kSecond, 12 * kSecond);
     scheduler_.At(backup_at, [this] { etcd_.Backup(); });

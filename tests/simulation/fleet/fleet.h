@@ -46,8 +46,10 @@ struct Setting {
   TimeUs trouble_every = 0;
   NetworkFaults network = {};
   // What etcd's operators do, and what happens at bad moments.
-  bool changes_passwords = false;  // sometimes etcd refuses all logins for a while
+  bool changes_passwords = false;    // sometimes etcd refuses all logins for a while
   bool has_second_endpoint = false;  // which sometimes leads to another etcd cluster
+  bool cuts_off_for_long = false;
+  bool fails_at_take_overs = false;  // etcd is down when a node has taken over
 };
 
 // One seed in four has a fleet of several partitions; with `has_partitions`, every seed has.

@@ -13,7 +13,6 @@ namespace {
 constexpr std::size_t kTimersOfATurn = 1000;
 constexpr engine::DurationMs kTurnWaitMsMax = 500;
 constexpr std::int64_t kBeginningOf2020 = 1'577'836'800;  // Unix seconds
-constexpr TimeUs kUnconfirmed = 3 * kSecond;              // the same value as in PersistenceService
 constexpr TimeUs kWallStart = 1'700'000'000 * kSecond;
 
 engine::EngineOptions EngineOptionsOf(const RunOptions& options, std::int64_t unix_ms) {
@@ -51,9 +50,12 @@ Run::Run(const RunOptions& options, LinkNetwork& network, RunHooks hooks)
 
 Run::~Run() { assert(*has_ended_); }
 
+engine::TimeMs Run::MachineBoottimeMs() const {
+  return (Time().now() + options_.boot_offset) / kMs;
+}
+
 engine::TimeMs Run::BoottimeMs() const {
-  if (held_at_ >= 0) return held_at_;
-  return (Time().now() + options_.boot_offset) / kMs - held_ms_;
+  return held_at_ >= 0 ? held_at_ : MachineBoottimeMs() - held_ms_;
 }
 
 void Run::HoldBoottime(bool is_held) {
@@ -238,8 +240,7 @@ void Run::TakeLead() {
           .monotonic_ns = [] { return static_cast<std::uint64_t>(Time().now()) * 1000; }},
       parts_.locks.StepAt(BoottimeMs()));
   turn_.state_log = &*state_log_;
-  HoldBoottime(true);
-  close_at_ = Time().now() + kUnconfirmed;
+  FollowConfirmation();
   parts_.notifier.FollowRestore(BoottimeMs());
 }
 
@@ -279,12 +280,27 @@ void Run::BeginTurn() {
   FinishConnections();
 }
 
+// Does what PersistenceService::FollowConfirmation does.
+void Run::FollowConfirmation() {
+  const persist::StateLogState state = state_log_->state();
+  confirmation_.See(state, MachineBoottimeMs());
+  HoldBoottime(confirmation_.stops_leases());
+  if (state.has_failed) {
+    unconfirmed_since_.reset();
+  } else if (!state.is_ready || state.is_unsure) {
+    unconfirmed_since_ = unconfirmed_since_.value_or(Time().now());
+  } else if (unconfirmed_since_) {
+    hooks_.confirmed(turn_.by, *unconfirmed_since_);
+    unconfirmed_since_.reset();
+  }
+}
+
 // Does what PersistenceService::OnUnconfirmed does.
 void Run::CloseIfUnconfirmed() {
-  if (Time().now() < close_at_) return;
+  if (MachineBoottimeMs() < confirmation_.close_at()) return;
   Tell("closes the connections of its clients");
   for (ServerConnection& connection : connections_) connection.Close();
-  close_at_ = Time().now() + kUnconfirmed;
+  confirmation_.NoteClosed(MachineBoottimeMs());
 }
 
 void Run::FinishConnections() {
@@ -293,9 +309,7 @@ void Run::FinishConnections() {
 
 void Run::OnChange(const persist::StateLogState& state) {
   parts_.availability.set_service(ServiceOf(state));
-  const bool is_confirmed = state.is_ready && !state.is_unsure;
-  HoldBoottime(!is_confirmed && !state.has_failed);
-  close_at_ = is_confirmed ? kNoClose : Time().now() + kUnconfirmed;
+  FollowConfirmation();
   if (state.is_ready && !state.has_failed) {
     Tell(state.is_unsure ? "unsure: etcd confirms nothing" : "sure and ready");
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <list>
 #include <memory>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "server/command/server_parts.h"
+#include "server/persist/confirmation.h"
 #include "server/persist/loaded_rows.h"
 #include "server/persist/state_log.h"
 #include "storage/replicated/cluster_home.h"
@@ -48,6 +48,8 @@ struct RunHooks {
   std::function<void(std::string)> event;    // adds a line to the history
   std::function<void()> taken_over;          // called before the locks are loaded
   std::function<void(const ServedBy&)> led;  // called when the locks are loaded
+  // Called when etcd confirms again that it leads. It has not done so since that time.
+  std::function<void(const ServedBy&, TimeUs since)> confirmed;
 };
 
 // Replaces the glue in server/services/persistence_service and net::TurnLoop. Everything else is
@@ -72,6 +74,8 @@ class Run {
   bool is_ready() const {
     return leads() && state_.is_ready && !state_.is_unsure && !state_log_->is_lagging();
   }
+  // Since when etcd has not confirmed that this leader leads; none: it is sure, or does not lead.
+  const std::optional<TimeUs>& unconfirmed_since() const { return unconfirmed_since_; }
   int number() const { return options_.number; }
   bool is_stop_asked() const { return is_stop_asked_; }
   // Accepts the restore as an operator would, if the node waits for that.
@@ -97,12 +101,14 @@ class Run {
   void BeginTurn();
   void OnChange(const persist::StateLogState& state);
   void FinishConnections();
+  void FollowConfirmation();
   void CloseIfUnconfirmed();
   RunEnd End();
   void HandOver();
   void Await();
   void Wake();
   TimeUs NextTurnAt() const;
+  engine::TimeMs MachineBoottimeMs() const;
   engine::TimeMs BoottimeMs() const;
   void HoldBoottime(bool is_held);
   std::int64_t UnixMs() const;
@@ -133,8 +139,8 @@ class Run {
   std::string error_;
   std::uint64_t epoch_ = 0;
   storage::replicated::Beat highest_;
-  static constexpr TimeUs kNoClose = std::numeric_limits<TimeUs>::max();
-  TimeUs close_at_ = kNoClose;  // when it closes the connections if etcd still confirms nothing
+  persist::Confirmation confirmation_;
+  std::optional<TimeUs> unconfirmed_since_;
   bool has_view_ = false;       // the observer has a new view
   bool is_woken_ = false;
   bool is_stop_asked_ = false;

@@ -60,6 +60,8 @@ void ChooseEtcdTrouble(Setting& setting) {
   if (setting.has_only_slow_etcd) return;
   setting.changes_passwords = random.OneIn(8);
   setting.has_second_endpoint = random.OneIn(8);
+  setting.cuts_off_for_long = random.OneIn(8);
+  setting.fails_at_take_overs = random.OneIn(8);
 }
 
 }  // namespace

@@ -53,6 +53,8 @@ class SimulatedFleet {
   void TroubleHandOver(const std::string& claim);
   void Pause(Node& node, TimeUs duration);
   void Kill(Node& node);
+  void Stop(Node& node);
+  void CutOff(Node& node, TimeUs duration);
   void SetClock();
   void TroubleEtcd();
   void Compact();
@@ -64,10 +66,11 @@ class SimulatedFleet {
   bool IsLed(std::uint32_t partition) const;
   bool AllServe() const;
   bool Leads(const std::string& name) const;
+  void CheckClients();
   void CheckRecovery();
   void CheckAssignments();
   void Fail(std::string text);
-  Node& AnyNode(bool prefers_leader);
+  Node& AnyNode(bool prefers_leader, simulation::Random& random);
 
   const Setting setting_;
   const bool has_history_;
@@ -86,7 +89,13 @@ class SimulatedFleet {
   std::deque<Node> nodes_;
   std::vector<std::unique_ptr<Client>> clients_;
   std::vector<std::unique_ptr<Listener>> listeners_;
-  std::vector<std::pair<std::weak_ptr<Link>, fleet::Run*>> open_links_;
+  struct OpenLink {
+    std::weak_ptr<Link> link;
+    Node* node = nullptr;
+    fleet::Run* run = nullptr;
+    TimeUs since = 0;
+  };
+  std::vector<OpenLink> open_links_;
   std::map<std::string, std::uint64_t> epochs_;  // by the keys of the beats
   FleetReport report_;
   std::uint64_t requests_ = 0;

@@ -8,15 +8,15 @@
 
 namespace fairlock::fleet {
 
-Node& SimulatedFleet::AnyNode(bool prefers_leader) {
+Node& SimulatedFleet::AnyNode(bool prefers_leader, simulation::Random& random) {
   std::vector<Node*> leaders;
   for (Node& node : nodes_) {
     if (node.run && node.run->leads()) leaders.push_back(&node);
   }
   if (prefers_leader && !leaders.empty()) {
-    return *leaders[setting_.partitions == 1 ? 0 : random_.Below(leaders.size())];
+    return *leaders[setting_.partitions == 1 ? 0 : random.Below(leaders.size())];
   }
-  return nodes_[random_.Below(nodes_.size())];
+  return nodes_[random.Below(nodes_.size())];
 }
 
 void SimulatedFleet::Pause(Node& node, TimeUs duration) {
@@ -26,6 +26,7 @@ void SimulatedFleet::Pause(Node& node, TimeUs duration) {
   scheduler_.After(duration, [this, &node, number = node.run->number()] {
     if (!node.run || node.run->number() != number) return;
     TellEvent(node.name + ": continues");
+    node.continued_at = scheduler_.now();
     scheduler_.Continue(node.run->process());
   });
 }
@@ -38,7 +39,7 @@ void SimulatedFleet::Kill(Node& node) {
 
 void SimulatedFleet::MakeTrouble() {
   if (is_healed_) return;
-  Node& node = AnyNode(!random_.OneIn(3));
+  Node& node = AnyNode(!random_.OneIn(3), random_);
   if (setting_.has_only_slow_etcd) {
     SlowDown();
   } else if (setting_.partitions > 1 && random_.OneIn(3)) {
@@ -97,10 +98,7 @@ void SimulatedFleet::StrikeNode(Node& node) {
       Kill(node);
       break;
     case 5:
-      if (node.run) {
-        TellEvent(node.name + ": is asked to stop");
-        node.run->Stop();
-      }
+      Stop(node);
       break;
     case 6:
       TellEvent("etcd is down");
@@ -108,9 +106,7 @@ void SimulatedFleet::StrikeNode(Node& node) {
       break;
     case 7:
     case 8:
-      if (!node.run) break;
-      TellEvent(node.name + ": is cut off from etcd");
-      network_.CutOff(node.name, now + random_.Between(300 * kMs, 6 * kSecond));
+      if (node.run) CutOff(node, random_.Between(300 * kMs, 6 * kSecond));
       break;
     default:
       Compact();
@@ -118,9 +114,28 @@ void SimulatedFleet::StrikeNode(Node& node) {
   }
 }
 
-// Strikes while the node reads the log, which takes a few milliseconds.
+void SimulatedFleet::Stop(Node& node) {
+  if (!node.run) return;
+  TellEvent(node.name + ": is asked to stop");
+  node.run->Stop();
+}
+
+void SimulatedFleet::CutOff(Node& node, TimeUs duration) {
+  TellEvent(node.name + ": is cut off from etcd");
+  network_.CutOff(node.name, scheduler_.now() + duration);
+}
+
+// Strikes while the node reads the log, which takes a few milliseconds, or soon after.
 void SimulatedFleet::TroubleTakeOver(Node& node) {
-  if (is_healed_ || !random_.OneIn(4)) return;
+  if (is_healed_) return;
+  if (setting_.fails_at_take_overs && etcd_random_.OneIn(2)) {
+    scheduler_.After(etcd_random_.Between(0, 8 * kMs), [this] {
+      if (is_healed_) return;
+      TellEvent("etcd is down");
+      network_.StopEtcdUntil(scheduler_.now() + etcd_random_.Between(kSecond, 8 * kSecond));
+    });
+  }
+  if (!random_.OneIn(4)) return;
   scheduler_.After(random_.Between(0, 20 * kMs), [this, &node] {
     if (!is_healed_) Pause(node, random_.Between(200 * kMs, 6 * kSecond));
   });
@@ -150,7 +165,7 @@ void SimulatedFleet::SetClock() {
   scheduler_.After(clock_random_.Between(kMs, 4 * kSecond), [this] { SetClock(); });
 }
 
-// What etcd's operators do now and then.
+// Trouble with etcd that only some seeds have.
 void SimulatedFleet::TroubleEtcd() {
   if (is_healed_) return;
   const TimeUs now = scheduler_.now();
@@ -162,6 +177,11 @@ void SimulatedFleet::TroubleEtcd() {
     TellEvent("the second endpoint leads to another etcd cluster");
     network_.MisleadUntil(now + etcd_random_.Between(100 * kMs, 8 * kSecond));
   }
+  if (setting_.cuts_off_for_long) {
+    CutOff(AnyNode(true, etcd_random_), etcd_random_.Between(6 * kSecond, 12 * kSecond));
+  }
+  // The next leader then takes over at once, while most leases have long to run.
+  if (setting_.fails_at_take_overs) Stop(AnyNode(true, etcd_random_));
   scheduler_.After(etcd_random_.Between(kSecond, 10 * kSecond), [this] { TroubleEtcd(); });
 }
 
@@ -210,6 +230,7 @@ void SimulatedFleet::Heal() {
   network_.MisleadUntil(0);
   for (Node& node : nodes_) {
     if (node.run) scheduler_.Continue(node.run->process());
+    node.continued_at = scheduler_.now();
     network_.CutOff(node.name, 0);
   }
 }
