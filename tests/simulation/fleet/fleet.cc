@@ -50,6 +50,7 @@ SimulatedFleet::SimulatedFleet(const Setting& setting, bool has_history)
                 .partitions = static_cast<std::uint32_t>(setting.partitions),
                 .balance_after = setting.balance_after,
                 .leads = [this](const std::string& node) { return Leads(node); }}),
+      reports_(storage::replicated::FleetPrefix(kFleetName)),
       log_(setting.batches_max == 0 ? 0 : setting.batches_max + kFramesOfSnapshotMax) {
   RandomDevice::next = 0;
   StoreSizes::frame_bytes_max = setting.frame_bytes_max;
@@ -79,6 +80,7 @@ void SimulatedFleet::Hear(const etcd::WatchEvent& event) {
   if (setting_.partitions == 1) return;
   assignments_.Hear(event);
   balance_.Hear(event, scheduler_.now());
+  reports_.Hear(event, scheduler_.now());
   if (event.kv.key.ends_with("/claims")) TroubleHandOver(event.kv.value);
 }
 
@@ -184,7 +186,11 @@ void SimulatedFleet::Start(Node& node) {
                      ledger_.Lead(by);
                    },
                .confirmed = [this](const ServedBy& by,
-                                   TimeUs since) { ledger_.StandStill(by, since); }});
+                                   TimeUs since) { ledger_.StandStill(by, since); },
+               .told =
+                   [this, &node](const command::FleetReport& report, bool is_unsure) {
+                     reports_.See({report, is_unsure, node.continued_at}, scheduler_.now());
+                   }});
   TellEvent(node.name + ": starts");
   fleet::Run& run = *node.run;
   assignments_.Begin(run.id(), !node.configured && !node.remembered.partition);
@@ -340,7 +346,7 @@ void SimulatedFleet::CheckAssignments() {
 
 bool SimulatedFleet::IsDecided() const {
   return ledger_.violation() != nullptr || assignments_.violation() || balance_.violation() ||
-         log_.violation() || report_.violation.has_value();
+         reports_.violation() || log_.violation() || report_.violation.has_value();
 }
 
 FleetReport SimulatedFleet::Run() {
@@ -373,6 +379,7 @@ FleetReport SimulatedFleet::Run() {
   if (ledger_.violation() != nullptr) report_.violation = *ledger_.violation();
   if (assignments_.violation()) Fail(*assignments_.violation());
   if (balance_.violation()) Fail(*balance_.violation());
+  if (reports_.violation()) Fail(*reports_.violation());
   if (log_.violation()) Fail(*log_.violation());
   report_.hand_overs = balance_.hand_overs();
   is_over_ = true;

@@ -11,30 +11,30 @@ namespace fairlock::fleet {
 
 namespace {
 
-using storage::replicated::Beat;
 using storage::replicated::NodeRecord;
 
 constexpr std::uint16_t kPort = 3'247;
 
 }  // namespace
 
-Membership::Membership(storage::replicated::ClusterHome& home, const MembershipOptions& options)
-    : home_(home),
-      own_{.name = options.node,
-           .run = options.run,
-           .address = options.node,
-           .machine = options.machine,
+Membership::Membership(storage::replicated::ClusterHome& home, MembershipOptions options)
+    : options_(std::move(options)),
+      home_(home),
+      own_{.name = options_.node,
+           .run = options_.run,
+           .address = options_.node,
+           .machine = options_.machine,
            .is_in_sync = true,
-           .started_unix_ms = options.started_unix_ms} {
+           .started_unix_ms = options_.started_unix_ms} {
   auto observer = storage::replicated::FleetObserver::Start(
-      {.etcd = options.etcd,
+      {.etcd = options_.etcd,
        .prefix = storage::replicated::FleetPrefix(kFleetName),
        .creates_fleet = false,
-       .partition = options.partition,
-       .balance_after = std::chrono::milliseconds(options.balance_after / kMs),
-       .now_ms = options.now_ms,
+       .partition = options_.partition,
+       .balance_after = std::chrono::milliseconds(options_.balance_after / kMs),
+       .now_ms = options_.now_ms,
        .describe = [this] { return Describe(); },
-       .on_view = options.on_view});
+       .on_view = options_.on_view});
   assert(observer.ok());
   observer_ = std::move(observer.value());
 }
@@ -64,6 +64,15 @@ std::string Membership::TakeView() {
          ", but its assignment has changed to " + std::to_string(view_.assignment->partition);
 }
 
+server::FleetKnowledge Membership::Knowledge(const NodeRecord& own) const {
+  return {.own = own,
+          .view = view_,
+          .seen = home_.standby().Seen(),
+          .heard_ms_ago = home_.standby().HeardMsAgo(),
+          .awaits_acceptance = home_.standby().AwaitsAcceptance(),
+          .unsure_ms = options_.unsure_ms()};
+}
+
 command::FleetReport Membership::Report() const {
   command::FleetReport report;
   report.fleet = kFleetName;
@@ -73,7 +82,11 @@ command::FleetReport Membership::Report() const {
     report.partition = assignment_->partition;
     report.partitions = assignment_->partitions;
   }
-  if (own_.leads) report.role = command::FleetRole::kLeader;
+  const NodeRecord own = Describe();
+  ReportFleet(Knowledge(own), report);
+  if (view_.read_at != storage::replicated::kNever) {
+    report.age_ms = options_.now_ms() - view_.read_at;
+  }
   return report;
 }
 
@@ -83,14 +96,13 @@ std::optional<command::PartitionLeader> Membership::LeaderOf(std::uint32_t parti
     if (leader == nullptr) return std::nullopt;
     return command::PartitionLeader{.host = leader->address, .port = kPort};
   }
-  if (own_.leads) {
-    return command::PartitionLeader{.host = own_.address, .port = kPort, .is_this_node = true};
-  }
-  const Beat seen = home_.standby().Seen();
-  const bool is_led =
-      seen.epoch != 0 && seen.state == Beat::State::kLeading && seen.leader != own_.name;
-  if (!is_led) return std::nullopt;
-  return command::PartitionLeader{.host = seen.address, .port = kPort};
+  const NodeRecord own = Describe();
+  command::FleetReport report;
+  ReportLeader(Knowledge(own), report);
+  if (report.leader.empty()) return std::nullopt;
+  return command::PartitionLeader{.host = report.leader_host,
+                                  .port = kPort,
+                                  .is_this_node = report.role == command::FleetRole::kLeader};
 }
 
 }  // namespace fairlock::fleet

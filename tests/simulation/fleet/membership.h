@@ -1,5 +1,5 @@
-// A node's part in a fleet of several partitions: its record, its partition, and the leaders that
-// it redirects clients to.
+// A node's part in its fleet: its record, its partition, what it says about the fleet, and the
+// leaders that it redirects clients to.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@
 #include <string>
 
 #include "server/command/environment/fleet.h"
+#include "server/engine/containers/time.h"
+#include "server/services/fleet_report.h"
 #include "storage/replicated/cluster_home.h"
 #include "storage/replicated/fleet_observer.h"
 #include "tests/simulation/fleet/virtual_time.h"
@@ -26,15 +28,16 @@ struct MembershipOptions {
   std::int64_t started_unix_ms = 0;
   std::optional<std::uint32_t> partition;  // as in FleetObserverOptions
   TimeUs balance_after = 0;                // the same
-  std::function<storage::replicated::TimeMs()> now_ms;
-  std::function<void()> on_view;  // called by the fiber of the observer
+  std::function<storage::replicated::TimeMs()> now_ms;  // of a clock that does not stand still
+  std::function<void()> on_view;                        // called by the fiber of the observer
+  std::function<engine::DurationMs()> unsure_ms;        // as in FleetKnowledge
 };
 
 // Replaces server/services/fleet_service. The observer is the real one.
 class Membership final : public command::Fleet {
  public:
   // `home` must outlive this object.
-  Membership(storage::replicated::ClusterHome& home, const MembershipOptions& options);
+  Membership(storage::replicated::ClusterHome& home, MembershipOptions options);
 
   // Call this when this node has become the leader.
   void TakeLead();
@@ -54,7 +57,9 @@ class Membership final : public command::Fleet {
 
  private:
   storage::replicated::NodeRecord Describe() const;
+  server::FleetKnowledge Knowledge(const storage::replicated::NodeRecord& own) const;
 
+  const MembershipOptions options_;
   storage::replicated::ClusterHome& home_;
   storage::replicated::NodeRecord own_;
   std::optional<storage::replicated::Assignment> assignment_;

@@ -160,13 +160,19 @@ void Run::Join() {
                                                 .started_unix_ms = UnixMs(),
                                                 .partition = options_.partition,
                                                 .balance_after = options_.balance_after,
-                                                .now_ms = [this] { return BoottimeMs(); },
+                                                .now_ms = [this] { return MachineBoottimeMs(); },
                                                 .on_view =
                                                     [this] {
                                                       has_view_ = true;
                                                       Wake();
-                                                    }});
+                                                    },
+                                                .unsure_ms = [this] { return UnsureMs(); }});
   parts_.environment.fleet = &*membership_;
+}
+
+// Does what the hook of PersistenceService does.
+engine::DurationMs Run::UnsureMs() const {
+  return confirmation_.is_unsure() ? confirmation_.unconfirmed_ms(MachineBoottimeMs()) : -1;
 }
 
 // Takes the steps of FleetService::TakeView and Join.
@@ -265,6 +271,7 @@ void Run::RunTurn() {
   }
   FinishConnections();
   CloseIfUnconfirmed();
+  TellReport();
   if (is_deposed_ || is_stop_asked_) {
     HandOver();
     return;
@@ -301,6 +308,14 @@ void Run::CloseIfUnconfirmed() {
   Tell("closes the connections of its clients");
   for (ServerConnection& connection : connections_) connection.Close();
   confirmation_.NoteClosed(MachineBoottimeMs());
+}
+
+// Now and then, someone asks for CLUSTER NODES, INFO, or the like.
+void Run::TellReport() {
+  constexpr TimeUs kEvery = 200 * kMs;
+  if (!membership_ || !partition_ || Time().now() < told_at_ + kEvery) return;
+  told_at_ = Time().now();
+  hooks_.told(membership_->Report(), state_.is_unsure);
 }
 
 void Run::FinishConnections() {

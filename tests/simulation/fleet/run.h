@@ -50,6 +50,8 @@ struct RunHooks {
   std::function<void(const ServedBy&)> led;  // called when the locks are loaded
   // Called when etcd confirms again that it leads. It has not done so since that time.
   std::function<void(const ServedBy&, TimeUs since)> confirmed;
+  // Called with what it says about its fleet, and whether it leads unconfirmed.
+  std::function<void(const command::FleetReport&, bool is_unsure)> told;
 };
 
 // Replaces the glue in server/services/persistence_service and net::TurnLoop. Everything else is
@@ -103,6 +105,8 @@ class Run {
   void FinishConnections();
   void FollowConfirmation();
   void CloseIfUnconfirmed();
+  void TellReport();
+  engine::DurationMs UnsureMs() const;
   RunEnd End();
   void HandOver();
   void Await();
@@ -141,6 +145,7 @@ class Run {
   storage::replicated::Beat highest_;
   persist::Confirmation confirmation_;
   std::optional<TimeUs> unconfirmed_since_;
+  TimeUs told_at_ = 0;
   bool has_view_ = false;       // the observer has a new view
   bool is_woken_ = false;
   bool is_stop_asked_ = false;

@@ -18,6 +18,7 @@
 #include "tests/simulation/fleet/ledger.h"
 #include "tests/simulation/fleet/listener.h"
 #include "tests/simulation/fleet/log_judge.h"
+#include "tests/simulation/fleet/report_judge.h"
 #include "tests/simulation/fleet/run.h"
 #include "tests/simulation/random.h"
 
@@ -85,6 +86,7 @@ class SimulatedFleet {
   ClientWorld world_;
   AssignmentJudge assignments_;
   BalanceJudge balance_;
+  ReportJudge reports_;
   LogJudge log_;
   std::deque<Node> nodes_;
   std::vector<std::unique_ptr<Client>> clients_;

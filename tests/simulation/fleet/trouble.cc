@@ -202,6 +202,7 @@ void SimulatedFleet::RestoreBackup() {
   ForgetTakeOvers();
   const std::string prefix = storage::replicated::FleetPrefix(kFleetName) + "n/";
   balance_.Restore();
+  reports_.Restore();
   log_.Restore();
   assignments_.Restore(etcd_.Range({.key = prefix, .range_end = etcd::EndOfPrefix(prefix)}).found);
   network_.EndStreams();
