@@ -111,7 +111,10 @@ etcd::Answer EtcdNetwork::OpenStream(const std::shared_ptr<WatchStream>& stream,
         etcd::Answer answer;
         answer.outcome = etcd::Outcome::kDone;
         answer.revision = model.revision();
-        if (stream->next_revision < model.compacted()) {
+        const auto& [process, end] = without_streams_;
+        if (stream->process == process && Time().now() < end) {
+          answer.outcome = etcd::Outcome::kUnavailable;
+        } else if (stream->next_revision < model.compacted()) {
           answer.outcome = etcd::Outcome::kCompacted;
           answer.revision = model.compacted();
         } else if (stream->arrives_at == 0) {
@@ -186,12 +189,20 @@ void EtcdNetwork::BeginExpiry() {
 }
 
 void EtcdNetwork::EndStreams() {
-  for (const auto& each : std::exchange(streams_, {})) {
-    const auto stream = each.lock();
-    if (!stream) continue;
-    stream->is_stuck = stream->has_ended = true;
-    if (stream->on_change) stream->on_change();
+  for (const auto& each : std::exchange(streams_, {})) End(each.lock());
+}
+
+void EtcdNetwork::BreakStreams(const std::string& process, TimeUs end) {
+  without_streams_ = {process, end};
+  for (const auto& each : streams_) {
+    if (const auto stream = each.lock(); stream && stream->process == process) End(stream);
   }
+}
+
+void EtcdNetwork::End(const std::shared_ptr<WatchStream>& stream) {
+  if (!stream) return;
+  stream->is_stuck = stream->has_ended = true;
+  if (stream->on_change) stream->on_change();
 }
 
 }  // namespace fairlock::fleet

@@ -54,7 +54,7 @@ class EtcdNetwork {
   void SlowDownUntil(TimeUs end) { slow_until_ = end; }
   // From now on, ends leases whose time has run out.
   void BeginExpiry();
-  // Refuses the tokens and passwords of all clients until that time, as while a password is changed.
+  // Refuses the tokens and passwords of all clients until that time, as while they are changed.
   void RefuseLoginsUntil(TimeUs end) { logins_refused_until_ = end; }
   // The second endpoint leads to another etcd cluster until that time.
   void MisleadUntil(TimeUs end) { misled_until_ = end; }
@@ -70,6 +70,8 @@ class EtcdNetwork {
   void CutOff(const std::string& process, TimeUs end) { cut_off_ = {process, end}; }
   // Behaves as if etcd had been stopped.
   void EndStreams();
+  // Ends the streams of that process, and opens no others until that time.
+  void BreakStreams(const std::string& process, TimeUs end);
 
   // Blocks the calling fiber. Returns kCompacted if the first revision that is wanted is gone.
   etcd::Answer OpenStream(const std::shared_ptr<WatchStream>& stream,
@@ -106,6 +108,7 @@ class EtcdNetwork {
   bool OneIn(std::uint64_t n) { return n != 0 && random_.OneIn(n); }
   TimeUs Delay();
   bool IsCutOff(const std::string& process) const;
+  static void End(const std::shared_ptr<WatchStream>& stream);
   void SendChanges();
   void Send(const std::shared_ptr<WatchStream>& stream);
   void Receive(WatchStream& stream, std::vector<etcd::WatchEvent> events) const;
@@ -119,6 +122,7 @@ class EtcdNetwork {
   TimeUs misled_until_ = 0;
   std::function<void(const std::string& process)> tell_misled_;
   std::pair<std::string, TimeUs> cut_off_;
+  std::pair<std::string, TimeUs> without_streams_;
   std::vector<std::weak_ptr<WatchStream>> streams_;
 };
 

@@ -49,8 +49,10 @@ SimulatedFleet::SimulatedFleet(const Setting& setting, bool has_history)
       balance_({.prefix = storage::replicated::FleetPrefix(kFleetName),
                 .partitions = static_cast<std::uint32_t>(setting.partitions),
                 .balance_after = setting.balance_after,
-                .leads = [this](const std::string& node) { return Leads(node); }}),
+                .leads = [this](const std::string& node) { return Leads(node); },
+                .balances = [this](const std::string& node) { return Balances(node); }}),
       reports_(storage::replicated::FleetPrefix(kFleetName)),
+      succession_(storage::replicated::FleetPrefix(kFleetName)),
       log_(setting.batches_max == 0 ? 0 : setting.batches_max + kFramesOfSnapshotMax) {
   RandomDevice::next = 0;
   StoreSizes::frame_bytes_max = setting.frame_bytes_max;
@@ -65,7 +67,7 @@ SimulatedFleet::SimulatedFleet(const Setting& setting, bool has_history)
     Fail(process + " uses another etcd cluster than the one that it has used before");
   });
   etcd_.Report([this](const etcd::WatchEvent& event) { Hear(event); });
-  if (setting.partitions > 1) CreateFleet();
+  if (setting.has_records) CreateFleet();
 }
 
 void SimulatedFleet::Hear(const etcd::WatchEvent& event) {
@@ -77,10 +79,11 @@ void SimulatedFleet::Hear(const etcd::WatchEvent& event) {
                 (name == "restored" ? "noticed" : "accepted"));
     }
   }
-  if (setting_.partitions == 1) return;
+  if (!setting_.has_records) return;
   assignments_.Hear(event);
   balance_.Hear(event, scheduler_.now());
   reports_.Hear(event, scheduler_.now());
+  succession_.Hear(event, scheduler_.now());
   if (event.kv.key.ends_with("/claims")) TroubleHandOver(event.kv.value);
 }
 
@@ -168,6 +171,7 @@ void SimulatedFleet::Start(Node& node) {
                  .balance_after = setting_.balance_after,
                  .highest = node.remembered.highest,
                  .has_second_endpoint = setting_.has_second_endpoint,
+                 .has_records = setting_.has_records,
                  .restart_grace_ms = setting_.restart_grace / kMs,
                  .keeps_lines = setting_.keeps_lines,
                  .boot_offset = node.boot_offset,
@@ -190,9 +194,20 @@ void SimulatedFleet::Start(Node& node) {
                .told =
                    [this, &node](const command::FleetReport& report, bool is_unsure) {
                      reports_.See({report, is_unsure, node.continued_at}, scheduler_.now());
-                   }});
+                   },
+               .reaches =
+                   [this](const std::string& name) {
+                     return IsReachable(*std::ranges::find(nodes_, name, &Node::name));
+                   },
+               .ranked =
+                   [this](const auto& view, const auto& own) {
+                     succession_.SeeRanked(view.nodes, own, scheduler_.now());
+                   },
+               .hands_over =
+                   [this](const HandOver& hand_over) { succession_.SeeHandOver(hand_over); }});
   TellEvent(node.name + ": starts");
   fleet::Run& run = *node.run;
+  succession_.Begin(node.name);
   assignments_.Begin(run.id(), !node.configured && !node.remembered.partition);
   run.Start([this, &node, &run](RunEnd end) { End(node, run, end); });
 }
@@ -209,14 +224,14 @@ void SimulatedFleet::End(Node& node, fleet::Run& run, RunEnd end) {
   node.taken_over_at = 0;
   node.remembered = {};
   const bool starts_again = end == RunEnd::kDeposed || end == RunEnd::kBalances;
-  if (setting_.partitions > 1 && starts_again) {
+  if (setting_.has_records && starts_again) {
     node.remembered = {.partition = run.partition(), .highest = run.highest()};
   }
   scheduler_.After(1, [run = std::exchange(node.run, nullptr)] {});
   if (is_over_) return;
   if (starts_again) return StartLater(node, random_.Between(5 * kMs, 50 * kMs));
   // In a larger fleet, the lease of its record may run out before it starts again.
-  const bool is_long = setting_.partitions > 1 && random_.OneIn(4);
+  const bool is_long = setting_.has_records && random_.OneIn(4);
   StartLater(node, random_.Between(50 * kMs, is_long ? 9 * kSecond : 2 * kSecond));
 }
 
@@ -237,7 +252,7 @@ void SimulatedFleet::CheckEnd(const Node& node, const fleet::Run& run, RunEnd en
 
 std::shared_ptr<Link> SimulatedFleet::Connect(int number) {
   Node& node = nodes_[static_cast<std::size_t>(number)];
-  if (!node.run || !node.run->accepts()) return nullptr;
+  if (!node.run || !node.run->accepts() || !IsReachable(node)) return nullptr;
   auto link = std::make_shared<Link>();
   node.run->Accept(link);
   open_links_.push_back({link, &node, node.run.get(), scheduler_.now()});
@@ -294,6 +309,11 @@ bool SimulatedFleet::Leads(const std::string& name) const {
   return node != nodes_.end() && node->run && node->run->leads();
 }
 
+bool SimulatedFleet::Balances(const std::string& name) const {
+  const auto node = std::ranges::find(nodes_, name, &Node::name);
+  return node != nodes_.end() && node->run && node->run->balances();
+}
+
 bool SimulatedFleet::IsLed() const {
   for (std::uint32_t partition = 0; partition < static_cast<std::uint32_t>(setting_.partitions);
        ++partition) {
@@ -328,7 +348,7 @@ void SimulatedFleet::CheckRecovery() {
          std::to_string((scheduler_.now() - kTrouble) / kSecond) +
          " seconds after everything was repaired");
   }
-  if (setting_.partitions > 1) CheckAssignments();
+  if (setting_.has_records) CheckAssignments();
 }
 
 void SimulatedFleet::CheckAssignments() {
@@ -346,7 +366,7 @@ void SimulatedFleet::CheckAssignments() {
 
 bool SimulatedFleet::IsDecided() const {
   return ledger_.violation() != nullptr || assignments_.violation() || balance_.violation() ||
-         reports_.violation() || log_.violation() || report_.violation.has_value();
+         reports_.violation() || succession_.violation() || log_.violation() || report_.violation.has_value();
 }
 
 FleetReport SimulatedFleet::Run() {
@@ -380,6 +400,7 @@ FleetReport SimulatedFleet::Run() {
   if (assignments_.violation()) Fail(*assignments_.violation());
   if (balance_.violation()) Fail(*balance_.violation());
   if (reports_.violation()) Fail(*reports_.violation());
+  if (succession_.violation()) Fail(*succession_.violation());
   if (log_.violation()) Fail(*log_.violation());
   report_.hand_overs = balance_.hand_overs();
   is_over_ = true;

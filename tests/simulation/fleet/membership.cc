@@ -56,12 +56,31 @@ void Membership::TakeLead() {
 
 std::string Membership::TakeView() {
   view_ = observer_->View();
-  home_.standby().set_rank(RankOf(view_, Describe()));
+  if (view_.assignment) own_.partition = view_.assignment->partition;
+  NoteUnreached();
+  const NodeRecord own = Describe();
+  home_.standby().set_rank(RankOf(view_, own));
+  options_.ranked(view_, own);
   if (!view_.refusal.empty()) return view_.refusal;
   if (!assignment_) assignment_ = view_.assignment;
   if (!view_.assignment || assignment_ == view_.assignment) return "";
   return "it serves partition " + std::to_string(assignment_->partition) +
          ", but its assignment has changed to " + std::to_string(view_.assignment->partition);
+}
+
+// Does what FleetService does with the results of NodeProbes.
+void Membership::NoteUnreached() {
+  std::string unreached;
+  for (const NodeRecord& node : view_.nodes) {
+    const bool is_other = node.partition == own_.partition && node.name != own_.name;
+    if (!is_other || options_.reaches(node.name)) continue;
+    unreached += (unreached.empty() ? "" : " ") + node.name;
+  }
+  if (std::exchange(own_.unreached, unreached) != unreached) observer_->Wake();
+}
+
+std::string Membership::WarmestStandby() const {
+  return storage::replicated::WarmestStandby(view_.nodes, own_.partition, own_.name).value_or("");
 }
 
 server::FleetKnowledge Membership::Knowledge(const NodeRecord& own) const {
@@ -77,8 +96,10 @@ command::FleetReport Membership::Report() const {
   command::FleetReport report;
   report.fleet = kFleetName;
   report.node = own_.name;
-  report.dialect = command::FleetDialect::kCluster;
   if (assignment_) {
+    const bool has_others = assignment_->partitions > 1;
+    report.dialect =
+        has_others ? command::FleetDialect::kCluster : command::FleetDialect::kPlain;
     report.partition = assignment_->partition;
     report.partitions = assignment_->partitions;
   }

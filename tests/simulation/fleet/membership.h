@@ -31,6 +31,11 @@ struct MembershipOptions {
   std::function<storage::replicated::TimeMs()> now_ms;  // of a clock that does not stand still
   std::function<void()> on_view;                        // called by the fiber of the observer
   std::function<engine::DurationMs()> unsure_ms;        // as in FleetKnowledge
+  std::function<bool(const std::string& node)> reaches;  // whether it can connect to that node
+  // Called with what decides about its rank.
+  std::function<void(const storage::replicated::FleetView& view,
+                     const storage::replicated::NodeRecord& own)>
+      ranked;
 };
 
 // Replaces server/services/fleet_service. The observer is the real one.
@@ -46,6 +51,10 @@ class Membership final : public command::Fleet {
   const std::optional<storage::replicated::Assignment>& assignment() const { return assignment_; }
   // As in FleetView.
   const std::string& successor() const { return view_.successor; }
+  // The standby to which it would hand over; empty: none.
+  std::string WarmestStandby() const;
+  // When it asked for the records that it knows; kNever: it knows none.
+  storage::replicated::TimeMs read_at() const { return view_.read_at; }
   void KeepRecord() { observer_->KeepRecord(); }
 
   command::FleetReport Report() const override;
@@ -57,6 +66,7 @@ class Membership final : public command::Fleet {
 
  private:
   storage::replicated::NodeRecord Describe() const;
+  void NoteUnreached();
   server::FleetKnowledge Knowledge(const storage::replicated::NodeRecord& own) const;
 
   const MembershipOptions options_;

@@ -135,10 +135,10 @@ void Run::StandBy() {
        .highest = options_.highest});
   assert(home.ok());
   home_ = std::move(home.value());
-  if (options_.partitions == 1) {
-    Serve(0);
-  } else {
+  if (options_.has_records) {
     Join();
+  } else {
+    Serve(0);
   }
   reader_ = Thread([this] {
     storage::Status status = home_->AwaitLeadership([this]() -> storage::ChangeSink& {
@@ -166,7 +166,9 @@ void Run::Join() {
                                                       has_view_ = true;
                                                       Wake();
                                                     },
-                                                .unsure_ms = [this] { return UnsureMs(); }});
+                                                .unsure_ms = [this] { return UnsureMs(); },
+                                                .reaches = hooks_.reaches,
+                                                .ranked = hooks_.ranked});
   parts_.environment.fleet = &*membership_;
 }
 
@@ -190,7 +192,9 @@ void Run::TakeView() {
   }
   if (partition_ || !membership_->assignment()) return;
   const storage::replicated::Assignment& assignment = *membership_->assignment();
-  parts_.ServePartition(assignment.partition, assignment.partitions);
+  if (assignment.partitions > 1) {
+    parts_.ServePartition(assignment.partition, assignment.partitions);
+  }
   Tell("serves partition " + std::to_string(assignment.partition));
   Serve(assignment.partition);
 }
@@ -353,8 +357,21 @@ void Run::HandOver() {
   for (ServerConnection& connection : connections_) connection.Close();
   if (is_deposed_ || state_log_->state().has_failed) return;
   home_->Stop();
-  const storage::Status status = home_->HandOver(successor_);
+  const storage::Status status = home_->HandOver(Successor());
   Tell(status.ok() ? "handed over" : "did not hand over: " + status.message());
+}
+
+// Does what FleetService::Successor does.
+std::string Run::Successor() const {
+  if (!membership_) return "";
+  const std::string successor = balances() ? successor_ : membership_->WarmestStandby();
+  const storage::replicated::TimeMs read_at = membership_->read_at();
+  if (read_at == storage::replicated::kNever) return successor;
+  hooks_.hands_over({.leader = options_.node,
+                     .partition = partition_.value(),
+                     .successor = successor,
+                     .known_at = read_at * kMs - options_.boot_offset});
+  return successor;
 }
 
 RunEnd Run::End() {
@@ -366,7 +383,7 @@ RunEnd Run::End() {
   state_log_.reset();
   turn_.state_log = nullptr;
   if (home_) epoch_ = home_->epoch();
-  const bool starts_again = is_deposed_ || !successor_.empty();
+  const bool starts_again = is_deposed_ || balances();
   if (starts_again) highest_ = home_->HighestSeen();
   if (membership_ && starts_again) membership_->KeepRecord();
   parts_.environment.fleet = nullptr;
@@ -375,7 +392,7 @@ RunEnd Run::End() {
   if (process_.is_dead) return RunEnd::kKilled;
   if (is_deposed_) return RunEnd::kDeposed;
   if (!error_.empty()) return RunEnd::kFailed;
-  return successor_.empty() ? RunEnd::kStopped : RunEnd::kBalances;
+  return balances() ? RunEnd::kBalances : RunEnd::kStopped;
 }
 
 }  // namespace fairlock::fleet

@@ -16,6 +16,7 @@
 #include "tests/simulation/fleet/membership.h"
 #include "tests/simulation/fleet/seams.h"
 #include "tests/simulation/fleet/server_connection.h"
+#include "tests/simulation/fleet/succession_judge.h"
 #include "tests/unit/server/command/command_test_support.h"
 
 namespace fairlock::fleet {
@@ -29,6 +30,7 @@ struct RunOptions {
   TimeUs balance_after = 0;                     // cluster_balance
   storage::replicated::Beat highest = {};       // as in ClusterOptions
   bool has_second_endpoint = false;             // of etcd
+  bool has_records = false;                     // whether it writes a record
   engine::DurationMs restart_grace_ms = 0;
   bool keeps_lines = true;
   TimeUs boot_offset = 0;                                  // offset of the machine's boot clock
@@ -52,6 +54,10 @@ struct RunHooks {
   std::function<void(const ServedBy&, TimeUs since)> confirmed;
   // Called with what it says about its fleet, and whether it leads unconfirmed.
   std::function<void(const command::FleetReport&, bool is_unsure)> told;
+  decltype(MembershipOptions::reaches) reaches;
+  decltype(MembershipOptions::ranked) ranked;
+  // Called when it is about to hand over.
+  std::function<void(const HandOver&)> hands_over;
 };
 
 // Replaces the glue in server/services/persistence_service and net::TurnLoop. Everything else is
@@ -80,6 +86,7 @@ class Run {
   const std::optional<TimeUs>& unconfirmed_since() const { return unconfirmed_since_; }
   int number() const { return options_.number; }
   bool is_stop_asked() const { return is_stop_asked_; }
+  bool balances() const { return !successor_.empty(); }
   // Accepts the restore as an operator would, if the node waits for that.
   void AcceptRestore();
   // The partition that it serves; none: not known yet.
@@ -109,6 +116,7 @@ class Run {
   engine::DurationMs UnsureMs() const;
   RunEnd End();
   void HandOver();
+  std::string Successor() const;
   void Await();
   void Wake();
   TimeUs NextTurnAt() const;
@@ -129,7 +137,7 @@ class Run {
   Turn turn_;
   storage::etcd::EtcdOptions etcd_;
   std::unique_ptr<storage::replicated::ClusterHome> home_;
-  std::optional<Membership> membership_;  // null: the fleet has one partition
+  std::optional<Membership> membership_;  // null: it writes no record
   std::optional<std::uint32_t> partition_;
   persist::LoadedRows rows_;
   std::optional<storage::Status> loaded_;  // nullopt: AwaitLeadership has not returned yet

@@ -20,6 +20,7 @@
 #include "tests/simulation/fleet/log_judge.h"
 #include "tests/simulation/fleet/report_judge.h"
 #include "tests/simulation/fleet/run.h"
+#include "tests/simulation/fleet/succession_judge.h"
 #include "tests/simulation/random.h"
 
 namespace fairlock::fleet {
@@ -67,6 +68,8 @@ class SimulatedFleet {
   bool IsLed(std::uint32_t partition) const;
   bool AllServe() const;
   bool Leads(const std::string& name) const;
+  bool Balances(const std::string& name) const;
+  bool IsReachable(const Node& node) const { return node.number != setting_.unreachable; }
   void CheckClients();
   void CheckRecovery();
   void CheckAssignments();
@@ -87,6 +90,7 @@ class SimulatedFleet {
   AssignmentJudge assignments_;
   BalanceJudge balance_;
   ReportJudge reports_;
+  SuccessionJudge succession_;
   LogJudge log_;
   std::deque<Node> nodes_;
   std::vector<std::unique_ptr<Client>> clients_;

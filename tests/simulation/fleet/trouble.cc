@@ -42,7 +42,7 @@ void SimulatedFleet::MakeTrouble() {
   Node& node = AnyNode(!random_.OneIn(3), random_);
   if (setting_.has_only_slow_etcd) {
     SlowDown();
-  } else if (setting_.partitions > 1 && random_.OneIn(3)) {
+  } else if (setting_.has_records && random_.OneIn(3)) {
     StrikeMembership(node);
   } else {
     StrikeNode(node);
@@ -177,6 +177,11 @@ void SimulatedFleet::TroubleEtcd() {
     TellEvent("the second endpoint leads to another etcd cluster");
     network_.MisleadUntil(now + etcd_random_.Between(100 * kMs, 8 * kSecond));
   }
+  if (setting_.breaks_watches) {
+    Node& node = AnyNode(false, etcd_random_);
+    TellEvent(node.name + ": its watches fail");
+    network_.BreakStreams(node.name, now + etcd_random_.Between(kSecond, 8 * kSecond));
+  }
   if (setting_.cuts_off_for_long) {
     CutOff(AnyNode(true, etcd_random_), etcd_random_.Between(6 * kSecond, 12 * kSecond));
   }
@@ -203,6 +208,7 @@ void SimulatedFleet::RestoreBackup() {
   const std::string prefix = storage::replicated::FleetPrefix(kFleetName) + "n/";
   balance_.Restore();
   reports_.Restore();
+  succession_.Restore();
   log_.Restore();
   assignments_.Restore(etcd_.Range({.key = prefix, .range_end = etcd::EndOfPrefix(prefix)}).found);
   network_.EndStreams();
@@ -229,6 +235,7 @@ void SimulatedFleet::Heal() {
   network_.SlowDownUntil(0);
   network_.RefuseLoginsUntil(0);
   network_.MisleadUntil(0);
+  network_.BreakStreams("", 0);
   for (Node& node : nodes_) {
     if (node.run) scheduler_.Continue(node.run->process());
     node.continued_at = scheduler_.now();
