@@ -50,6 +50,7 @@ class EtcdNetwork {
   // Executes no request that arrives before that time. Leases may be extended, as if another
   // leader of etcd began then.
   void StopEtcdUntil(TimeUs end);
+  bool is_down() const { return Time().now() < down_until_; }
   // Delays each request and each answer by tenths of a second until that time.
   void SlowDownUntil(TimeUs end) { slow_until_ = end; }
   // From now on, ends leases whose time has run out.

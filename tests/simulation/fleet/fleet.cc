@@ -185,15 +185,18 @@ void SimulatedFleet::Start(Node& node) {
                      TroubleTakeOver(node);
                    },
                .led =
-                   [this](const ServedBy& by) {
+                   [this, &node](const ServedBy& by) {
                      ++report_.leads;
+                     node.led_at = scheduler_.now();
                      ledger_.Lead(by);
+                     TroubleLead();
                    },
                .confirmed = [this](const ServedBy& by,
                                    TimeUs since) { ledger_.StandStill(by, since); },
                .told =
                    [this, &node](const command::FleetReport& report, bool is_unsure) {
-                     reports_.See({report, is_unsure, node.continued_at}, scheduler_.now());
+                     reports_.See({report, is_unsure, std::max(node.continued_at, node.led_at)},
+                                  scheduler_.now());
                    },
                .reaches =
                    [this](const std::string& name) {
@@ -366,7 +369,8 @@ void SimulatedFleet::CheckAssignments() {
 
 bool SimulatedFleet::IsDecided() const {
   return ledger_.violation() != nullptr || assignments_.violation() || balance_.violation() ||
-         reports_.violation() || succession_.violation() || log_.violation() || report_.violation.has_value();
+         reports_.violation() || succession_.violation() || log_.violation() ||
+         report_.violation.has_value();
 }
 
 FleetReport SimulatedFleet::Run() {

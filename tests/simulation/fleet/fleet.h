@@ -45,13 +45,13 @@ struct Setting {
   std::size_t kept_bytes_max = 0;
   TimeUs trouble_every = 0;
   NetworkFaults network = {};
-  bool has_records = false;         // whether nodes write records, as with several partitions
-  std::optional<int> unreachable;   // the node that accepts no connections
+  bool has_records = false;        // whether nodes write records, as with several partitions
+  std::optional<int> unreachable;  // the node that accepts no connections
   // What etcd's operators do, and what happens at bad moments.
   bool changes_passwords = false;    // sometimes etcd refuses all logins for a while
   bool has_second_endpoint = false;  // which sometimes leads to another etcd cluster
   bool cuts_off_for_long = false;
-  bool fails_at_take_overs = false;  // etcd is down when a node has taken over
+  bool fails_at_take_overs = false;  // etcd stops when a node has loaded the locks
   bool breaks_watches = false;       // the watches of one node fail for a while
 };
 

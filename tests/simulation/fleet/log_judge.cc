@@ -6,9 +6,10 @@
 namespace fairlock::fleet {
 
 void LogJudge::Hear(const storage::etcd::WatchEvent& event) {
+  if (frames_max_ == 0) return;
   const std::string_view key = event.kv.key;
   const std::size_t slash = key.rfind('/');
-  if (frames_max_ == 0 || !key.substr(0, slash).ends_with("/f")) return;
+  if (!key.substr(0, slash).ends_with("/f")) return;
   std::uint64_t& frames = frames_[std::string(key.substr(0, slash))];
   if (event.kind == storage::etcd::WatchEvent::Kind::kDelete) {
     --frames;

@@ -59,7 +59,7 @@ void ReportJudge::CheckLeader(const Statement& statement, TimeUs now) {
   }
   if (statement.is_unsure) return Fail(report, "it leads, but etcd does not confirm it");
   if (led.leader == report.node) return;
-  if (now < std::max(led.since, statement.continued_at) + kReplaced + kTurn) return;
+  if (now < std::max(led.since, statement.since) + kReplaced + kTurn) return;
   Fail(report, "it leads, but " + led.leader + " has replaced it");
 }
 

@@ -21,8 +21,8 @@ namespace fairlock::fleet {
 // What a node says, and what is true.
 struct Statement {
   const command::FleetReport& report;
-  bool is_unsure = false;   // it leads, but etcd does not confirm it
-  TimeUs continued_at = 0;  // when its last pause ended
+  bool is_unsure = false;  // it leads, but etcd does not confirm it
+  TimeUs since = 0;        // when its last pause ended, or it had loaded the locks
 };
 
 class ReportJudge {

@@ -316,7 +316,7 @@ void Run::CloseIfUnconfirmed() {
 
 // Now and then, someone asks for CLUSTER NODES, INFO, or the like.
 void Run::TellReport() {
-  constexpr TimeUs kEvery = 200 * kMs;
+  constexpr TimeUs kEvery = 300 * kMs;
   if (!membership_ || !partition_ || Time().now() < told_at_ + kEvery) return;
   told_at_ = Time().now();
   hooks_.told(membership_->Report(), state_.is_unsure);

@@ -49,9 +49,9 @@ void ChooseBalance(Setting& setting) {
 // reachable.
 void ChooseRecords(Setting& setting) {
   simulation::Random random(setting.seed ^ 0x7265636f);
-  setting.has_records = setting.partitions > 1 || random.OneIn(6);
+  setting.has_records = setting.partitions > 1 || random.OneIn(8);
   if (!setting.has_records || setting.has_only_slow_etcd) return;
-  if (setting.partitions == 1) setting.nodes = static_cast<int>(random.Between(3, 5));
+  if (setting.partitions == 1) setting.nodes = static_cast<int>(random.Between(3, 4));
   setting.breaks_watches = random.OneIn(4);
   const auto node = static_cast<int>(random.Below(static_cast<std::uint64_t>(setting.nodes)));
   if (random.OneIn(4)) setting.unreachable = node;
@@ -74,6 +74,8 @@ void ChooseEtcdTrouble(Setting& setting) {
   setting.has_second_endpoint = random.OneIn(8);
   setting.cuts_off_for_long = random.OneIn(8);
   setting.fails_at_take_overs = random.OneIn(8);
+  // The leader must last until etcd is back.
+  if (setting.fails_at_take_overs) setting.trouble_every = 10 * kSecond;
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ class SimulatedFleet {
   void SlowDown();
   void Lose(Node& node);
   void TroubleTakeOver(Node& node);
+  void TroubleLead();
   void TroubleHandOver(const std::string& claim);
   void Pause(Node& node, TimeUs duration);
   void Kill(Node& node);

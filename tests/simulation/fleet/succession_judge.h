@@ -5,8 +5,8 @@
 //
 // 1. A leader that hands over names a standby that was ready, at some moment since the leader asked
 //    for the records that it knew. It names none only if none was ready at such a moment.
-// 2. A standby that is not ready, but knows one that is, waits for two seconds more than usual before
-//    it takes over, unless the leader has named it.
+// 2. A standby that is not ready, but knows one that is, waits for two seconds more than usual
+//    before it takes over, unless the leader has named it.
 #pragma once
 
 #include <cstdint>

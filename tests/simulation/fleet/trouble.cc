@@ -125,17 +125,16 @@ void SimulatedFleet::CutOff(Node& node, TimeUs duration) {
   network_.CutOff(node.name, scheduler_.now() + duration);
 }
 
-// Strikes while the node reads the log, which takes a few milliseconds, or soon after.
+// Strikes when a node has loaded the locks, before etcd has confirmed a write of it.
+void SimulatedFleet::TroubleLead() {
+  if (is_healed_ || !setting_.fails_at_take_overs || etcd_random_.OneIn(2)) return;
+  TellEvent("etcd is down");
+  network_.StopEtcdUntil(scheduler_.now() + etcd_random_.Between(kSecond, 8 * kSecond));
+}
+
+// Strikes while the node reads the log, which takes a few milliseconds.
 void SimulatedFleet::TroubleTakeOver(Node& node) {
-  if (is_healed_) return;
-  if (setting_.fails_at_take_overs && etcd_random_.OneIn(2)) {
-    scheduler_.After(etcd_random_.Between(0, 8 * kMs), [this] {
-      if (is_healed_) return;
-      TellEvent("etcd is down");
-      network_.StopEtcdUntil(scheduler_.now() + etcd_random_.Between(kSecond, 8 * kSecond));
-    });
-  }
-  if (!random_.OneIn(4)) return;
+  if (is_healed_ || !random_.OneIn(4)) return;
   scheduler_.After(random_.Between(0, 20 * kMs), [this, &node] {
     if (!is_healed_) Pause(node, random_.Between(200 * kMs, 6 * kSecond));
   });
@@ -186,7 +185,7 @@ void SimulatedFleet::TroubleEtcd() {
     CutOff(AnyNode(true, etcd_random_), etcd_random_.Between(6 * kSecond, 12 * kSecond));
   }
   // The next leader then takes over at once, while most leases have long to run.
-  if (setting_.fails_at_take_overs) Stop(AnyNode(true, etcd_random_));
+  if (setting_.fails_at_take_overs && !network_.is_down()) Stop(AnyNode(true, etcd_random_));
   scheduler_.After(etcd_random_.Between(kSecond, 10 * kSecond), [this] { TroubleEtcd(); });
 }
 
