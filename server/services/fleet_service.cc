@@ -1,11 +1,11 @@
 #include "server/services/fleet_service.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "server/net/clock.h"
 #include "server/process/version.h"
+#include "server/services/fleet_report.h"
 #include "storage/replicated/fleet_record.h"
 #include "storage/replicated/succession.h"
 
@@ -13,29 +13,10 @@ namespace fairlock::server {
 
 namespace {
 
-using storage::replicated::Beat;
 using storage::replicated::NodeRecord;
 
 // Of each list of names in a NodeRecord; far more than it needs.
 constexpr std::size_t kNamesBytesMax = 1'000;
-
-struct HostAndPort {
-  std::string host;
-  std::uint16_t port = 0;
-};
-
-// Splits "host:port" or "[IPv6 address]:port".
-HostAndPort Split(std::string_view address) {
-  HostAndPort result;
-  const std::size_t colon = address.rfind(':');
-  std::string_view host = address.substr(0, colon);
-  if (colon != std::string_view::npos) {
-    std::from_chars(address.data() + colon + 1, address.data() + address.size(), result.port);
-  }
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  result.host = host;
-  return result;
-}
 
 std::string HexOf(const storage::replicated::RunId& run) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -46,28 +27,6 @@ std::string HexOf(const storage::replicated::RunId& run) {
     text += kDigits[value % kDigits.size()];
   }
   return text;
-}
-
-// The role may differ from what the record says, because the record of a node that is gone remains
-// for some seconds.
-command::FleetNode NodeOf(const NodeRecord& record, command::FleetRole role, bool is_unreached) {
-  const HostAndPort at = Split(record.address);
-  const bool leads = role == command::FleetRole::kLeader;
-  return {.name = record.name,
-          .host = at.host,
-          .port = at.port,
-          .tls_port = record.tls_port,
-          .sentinel_port = record.sentinel_port,
-          .version = record.version,
-          .partition = record.partition,
-          .role = role,
-          .epoch = leads ? record.epoch : 0,
-          .is_in_sync = record.is_in_sync && record.leads == leads,
-          .frames_behind = record.frames_behind,
-          .is_unreached = is_unreached,
-          .started_unix_ms = record.started_unix_ms,
-          .options = record.options,
-          .refused_etcd = record.refused_etcd};
 }
 
 }  // namespace
@@ -226,67 +185,13 @@ void FleetService::NoteRefusedEtcd() {
   own_.refused_etcd = std::move(refused);
 }
 
-const NodeRecord* FleetService::Find(std::string_view name) const {
-  const auto found = std::ranges::find(view_.nodes, name, &NodeRecord::name);
-  return found == view_.nodes.end() ? nullptr : &*found;
-}
-
-// What a standby knows of the leader from its beats. Those of an etcd that was restored are old.
-void FleetService::ReportLeaderSeen(const Beat& seen, const std::string& own_name,
-                                    command::FleetReport& report) const {
-  report.leader_heard_ms = node_.standby().HeardMsAgo();
-  const bool leads = seen.state == Beat::State::kLeading && seen.leader != own_name &&
-                     !node_.standby().AwaitsAcceptance();
-  if (!leads || node_.standby().HeardMsAgo() >= storage::replicated::Standby::kLostMs) {
-    report.last_leader = seen.leader;
-    return;
-  }
-  report.leader = seen.leader;
-  const NodeRecord* const leader = Find(seen.leader);
-  if (leader != nullptr && leader->leads) {
-    report.leads_since_unix_ms = leader->leads_since_unix_ms;
-  }
-}
-
-void FleetService::ReportLeader(command::FleetReport& report) const {
-  const NodeRecord own = Describe();
-  const Beat seen = node_.standby().Seen();
-  report.epoch = own.leads ? node_.epoch() : seen.epoch;
-  if (own.leads) {
-    report.role = command::FleetRole::kLeader;
-    report.leads_since_unix_ms = own.leads_since_unix_ms;
-    report.leader = own.name;
-  } else if (seen.epoch != 0) {
-    ReportLeaderSeen(seen, own.name, report);
-  }
-  const HostAndPort at = Split(own.leads ? own.address : seen.address);
-  if (report.leader.empty()) return;
-  report.leader_host = at.host;
-  report.leader_port = at.port;
-}
-
-// While etcd does not confirm that this node leads, another one may.
-void FleetService::ReportDoubt(command::FleetReport& report) const {
-  const engine::DurationMs unsure_ms = hooks_.unsure_ms();
-  report.is_unsure = unsure_ms >= 0;
-  if (!report.is_unsure) return;
-  if (!report.leader.empty()) report.last_leader = std::exchange(report.leader, "");
-  report.leader_heard_ms = unsure_ms;
-  report.leads_since_unix_ms = 0;
-}
-
-// This node knows itself better than the list does, which may be old.
-command::FleetNode FleetService::NodeIn(const command::FleetReport& report,
-                                        const NodeRecord& record) const {
-  const bool is_own = record.name == report.node;
-  const bool is_peer = record.partition == report.partition;
-  const NodeRecord* const leader =
-      is_peer ? Find(report.leader) : storage::replicated::LeaderOf(view_.nodes, record.partition);
-  auto role = record.leads ? command::FleetRole::kLost : command::FleetRole::kStandby;
-  if (&record == leader) role = command::FleetRole::kLeader;
-  if (is_own && report.is_unsure) role = command::FleetRole::kUnsure;
-  const bool is_unreached = storage::replicated::IsUnreached(view_.nodes, record);
-  return NodeOf(is_own ? Describe() : record, role, is_unreached);
+FleetKnowledge FleetService::Knowledge(const NodeRecord& own) const {
+  return {.own = own,
+          .view = view_,
+          .seen = node_.standby().Seen(),
+          .heard_ms_ago = node_.standby().HeardMsAgo(),
+          .awaits_acceptance = node_.standby().AwaitsAcceptance(),
+          .unsure_ms = hooks_.unsure_ms()};
 }
 
 command::FleetReport FleetService::Report() const {
@@ -299,14 +204,12 @@ command::FleetReport FleetService::Report() const {
     report.partitions = joined_.as->partitions;
   }
   report.relays = settings_.relays;
-  ReportLeader(report);
-  ReportDoubt(report);
-  report.awaits_acceptance = node_.standby().AwaitsAcceptance();
+  const NodeRecord own = Describe();
+  ReportFleet(Knowledge(own), report);
   if (view_.read_at != storage::replicated::kNever) {
     report.age_ms = net::MachineBoottimeMs() - view_.read_at;
   }
   report.error = view_.error;
-  for (const NodeRecord& record : view_.nodes) report.nodes.push_back(NodeIn(report, record));
   for (const auto& member : view_.etcd) {
     report.etcd.push_back({.endpoint = member.endpoint,
                            .error = member.error,
@@ -329,13 +232,14 @@ command::FleetReport FleetService::Report() const {
 // Of this node's own partition, the beat tells more than the records do.
 std::optional<command::PartitionLeader> FleetService::LeaderOf(std::uint32_t partition) const {
   if (joined_.as && partition == joined_.as->partition) {
+    const NodeRecord own = Describe();
     command::FleetReport report;
-    ReportLeader(report);
+    ReportLeader(Knowledge(own), report);
     if (report.leader.empty()) return std::nullopt;
     const bool is_this_node = report.role == command::FleetRole::kLeader;
     const std::uint16_t tls_port =
         is_this_node ? settings_.options.tls_port : node_.standby().Seen().tls_port;
-    const NodeRecord* const record = Find(report.leader);
+    const NodeRecord* const record = FindRecord(view_, report.leader);
     return command::PartitionLeader{
         .host = report.leader_host,
         .port = report.leader_port,
@@ -346,7 +250,7 @@ std::optional<command::PartitionLeader> FleetService::LeaderOf(std::uint32_t par
   }
   const NodeRecord* const leader = storage::replicated::LeaderOf(view_.nodes, partition);
   if (leader == nullptr) return std::nullopt;
-  const HostAndPort at = Split(leader->address);
+  const HostAndPort at = SplitAddress(leader->address);
   return command::PartitionLeader{.host = at.host,
                                   .port = at.port,
                                   .tls_port = leader->tls_port,
@@ -368,7 +272,7 @@ command::FailOverStart FleetService::StartFailOver(const command::FailOverReques
   if (first == view_.nodes.end()) return {.error = "no other node is on standby"};
   const auto warmest = WarmestStandby();
   const std::string to(request.to.empty() ? warmest.value_or(first->name) : request.to);
-  const NodeRecord* const next = Find(to);
+  const NodeRecord* const next = FindRecord(view_, to);
   if (next == nullptr || !stands_by(*next)) {
     return {.error = "the node " + to + " is not on standby; " + first->name + " is"};
   }

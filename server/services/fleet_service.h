@@ -13,6 +13,7 @@
 #include "server/net/loop/loop_poster.h"
 #include "server/net/relay/node_probes.h"
 #include "server/services/cluster_settings.h"
+#include "server/services/fleet_report.h"
 #include "storage/log/journal.h"
 #include "storage/replicated/cluster_home.h"
 #include "storage/replicated/fleet_observer.h"
@@ -75,14 +76,9 @@ class FleetService final : public command::Fleet {
   void NoteUnreadable();
   void NoteUnreached();
   void NoteRefusedEtcd();
-  void ReportLeader(command::FleetReport& report) const;
-  void ReportLeaderSeen(const storage::replicated::Beat& seen, const std::string& own_name,
-                        command::FleetReport& report) const;
-  void ReportDoubt(command::FleetReport& report) const;
-  command::FleetNode NodeIn(const command::FleetReport& report,
-                            const storage::replicated::NodeRecord& record) const;
+  // What it knows now; `own` must outlive that.
+  FleetKnowledge Knowledge(const storage::replicated::NodeRecord& own) const;
   storage::replicated::NodeRecord Describe() const;
-  const storage::replicated::NodeRecord* Find(std::string_view name) const;
   // The standby of this partition that can take over fastest; none: no standby has caught up.
   std::optional<std::string> WarmestStandby() const;
 

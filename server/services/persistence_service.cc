@@ -15,11 +15,6 @@ namespace {
 // log of small changes has at most about 4,000 frames, which take a tenth of a second to read.
 constexpr std::uint64_t kBytesOfAFrame = 16'384;
 
-// A leader is unsure after two seconds without a confirmation. After this time more, it closes the
-// connections of its clients, and from then on again and again, for those that have connected
-// since.
-constexpr engine::DurationMs kUnconfirmedMs = 3'000;
-
 persist::Durability DurabilityOf(const Config& config) {
   if (config.durability == "none") return persist::Durability::kNone;
   return config.durability == "sync" ? persist::Durability::kSync : persist::Durability::kAsync;
@@ -53,7 +48,7 @@ PersistenceService::PersistenceService(command::ServerParts& parts, net::TurnLoo
       to_loop_(loop.io_context()),
       log_(log),
       hooks_(std::move(hooks)),
-      unconfirmed_{.alarm = {loop.io_context(), [this] { OnUnconfirmed(); }}},
+      confirmation_{.alarm = {loop.io_context(), [this] { OnUnconfirmed(); }}, .now = {}},
       database_log_(std::make_shared<DatabaseLog>(log)),
       backups_(parts, loop.io_context(), log) {}
 
@@ -155,7 +150,11 @@ FleetHooks PersistenceService::HooksOfFleet() {
                 error_ = "cluster: " + why;
                 hooks_.stop("this node cannot be part of the fleet");
               },
-          .unsure_ms = [this] { return is_unsure() ? UnconfirmedMs() : -1; },
+          .unsure_ms =
+              [this] {
+                return is_unsure() ? confirmation_.now.unconfirmed_ms(net::MachineBoottimeMs())
+                                   : -1;
+              },
           .commits =
               [this] { return state_log_ ? state_log_->Figures().syncs : storage::SyncTimes{}; }};
 }
@@ -174,7 +173,7 @@ void PersistenceService::PrepareStop() {
   // etcd is gone. An attempt takes up to 2 s, so all of them take less than the time that systemd
   // allows.
   constexpr int kAttemptsMax = 20;
-  unconfirmed_.alarm.Cancel();
+  confirmation_.alarm.Cancel();
   const bool may_lead = state_log_ && !is_unsure();
   may_lead ? home_.node->Stop(kAttemptsMax) : home_.node->Stop();
 }
@@ -262,7 +261,7 @@ void PersistenceService::BeginLog(storage::LogHome& home, const persist::LoadedR
   state_log_.emplace(parts_.locks.engine(), home, rows, options_,
                      parts_.locks.StepAt(net::BoottimeMs()));
   loop_.SetStateLog(&*state_log_, [this] { OnChange(); });
-  AwaitConfirmation(false);
+  FollowConfirmation();
   parts_.notifier.FollowRestore(net::BoottimeMs());
 }
 
@@ -302,7 +301,7 @@ std::string PersistenceService::StartBackup(const command::BackupRequest& reques
 void PersistenceService::OnChange() {
   const persist::StateLogState state = state_log_->state();
   parts_.availability.set_service(ServiceOf(state));
-  AwaitConfirmation((state.is_ready && !state.is_unsure) || state.has_failed);
+  FollowConfirmation();
   if (is_deposed()) {
     if (!loop_.is_stop_asked()) StartAgain(state_log_->failure());
     return;
@@ -342,38 +341,27 @@ void PersistenceService::OnChange() {
   }
 }
 
-// Leases stand still meanwhile, because nobody can renew them.
-void PersistenceService::AwaitConfirmation(bool is_confirmed) {
+void PersistenceService::FollowConfirmation() {
   if (!home_.node || loop_.is_stop_asked()) return;
-  net::HoldBoottime(!is_confirmed);
-  if (!is_confirmed) {
-    const bool is_unsure = state_log_->state().is_unsure;
-    const engine::TimeMs since =
-        net::MachineBoottimeMs() - (is_unsure ? persist::kUnsureAfterMs : 0);
-    unconfirmed_.since = std::min(unconfirmed_.since, since);
-    return unconfirmed_.alarm.Set(kUnconfirmedMs);
-  }
-  unconfirmed_.alarm.Cancel();
-  unconfirmed_.has_lasted = false;
-  unconfirmed_.since = engine::kNever;
+  confirmation_.now.See(state_log_->state(), net::MachineBoottimeMs());
+  net::HoldBoottime(confirmation_.now.stops_leases());
+  SetAlarm();
+}
+
+void PersistenceService::SetAlarm() {
+  const engine::TimeMs close_at = confirmation_.now.close_at();
+  if (close_at == engine::kNever) return confirmation_.alarm.Cancel();
+  confirmation_.alarm.Set(std::max<engine::DurationMs>(close_at - net::MachineBoottimeMs(), 0));
 }
 
 void PersistenceService::OnUnconfirmed() {
   if (loop_.is_stop_asked()) return;
-  if (!std::exchange(unconfirmed_.has_lasted, true)) {
+  if (confirmation_.now.NoteClosed(net::MachineBoottimeMs())) {
     log_.Error("etcd does not confirm that this node leads: {}; its clients are disconnected",
                home_.node->LastError());
   }
   loop_.CloseConnections(net::CloseReason::kNotConfirmed);
-  unconfirmed_.alarm.Set(kUnconfirmedMs);
-}
-
-bool PersistenceService::is_unsure() const {
-  return state_log_ && (state_log_->state().is_unsure || unconfirmed_.has_lasted);
-}
-
-engine::DurationMs PersistenceService::UnconfirmedMs() const {
-  return std::max<engine::DurationMs>(net::MachineBoottimeMs() - unconfirmed_.since, 0);
+  SetAlarm();
 }
 
 void PersistenceService::LogQuota(bool is_short) {

@@ -17,6 +17,7 @@
 #include "server/net/loop/loop_poster.h"
 #include "server/net/loop/turn_loop.h"
 #include "server/net/relay/alarm.h"
+#include "server/persist/confirmation.h"
 #include "server/persist/opened_locks.h"
 #include "server/persist/state_log.h"
 #include "server/services/backup_service.h"
@@ -91,14 +92,10 @@ class PersistenceService final : public command::Persistence {
   void Join(const storage::replicated::Assignment& assignment);
   void BeginLog(storage::LogHome& home, const persist::LoadedRows& rows);
   void OnChange();
-  // A leader that etcd has not confirmed for some seconds acts towards its clients as if another
-  // node led: it closes their connections, so that none of them waits here, and they ask elsewhere.
-  // Its state stays until etcd decides.
-  void AwaitConfirmation(bool is_confirmed);
+  void FollowConfirmation();
+  void SetAlarm();
   void OnUnconfirmed();
-  bool is_unsure() const;
-  // How long etcd has confirmed nothing. REQUIRES: is_unsure().
-  engine::DurationMs UnconfirmedMs() const;
+  bool is_unsure() const { return confirmation_.now.is_unsure(); }
   void LogQuota(bool is_short);
 
   command::ServerParts& parts_;
@@ -116,11 +113,9 @@ class PersistenceService final : public command::Persistence {
   } home_;
   std::optional<persist::StateLog> state_log_;
   struct {
-    net::Alarm alarm;         // set while etcd does not confirm that this node leads
-    bool has_lasted = false;  // it has rung since then
-    // About the last confirmation, of a clock that does not stand still; kNever: etcd confirms.
-    engine::TimeMs since = engine::kNever;
-  } unconfirmed_;
+    net::Alarm alarm;  // set while clients' connections are to be closed
+    persist::Confirmation now;
+  } confirmation_;  // only of a node of a fleet
   std::string error_;
   bool starts_again_ = false;
   persist::StateLogState last_;  // the state that was reported last

@@ -347,8 +347,10 @@ std::string FleetObserver::ReadRecords(std::vector<NodeRecord>& nodes) {
 }
 
 std::string FleetObserver::ReadNodes(FleetView& view) {
+  // The answer may arrive late, so it may be as old as the question.
+  const TimeMs asked_at = options_.now_ms();
   if (std::string failure = ReadRecords(view.nodes); !failure.empty()) return failure;
-  view.read_at = options_.now_ms();
+  view.read_at = asked_at;
   // Writes the record again if someone has deleted or replaced it, or if etcd was restored from a
   // backup that has an earlier one.
   const auto is_own = [this](const NodeRecord& node) { return node == state_.written; };

@@ -32,7 +32,7 @@ struct Assignment {
 
 struct FleetView {
   std::optional<Assignment> assignment = {};  // of this node; none: not yet
-  TimeMs read_at = kNever;                    // when the nodes were read; kNever: not yet
+  TimeMs read_at = kNever;                    // when it asked for the nodes; kNever: not yet
   std::string error = {};              // why the last attempt to read them failed; empty: no error
   std::vector<NodeRecord> nodes = {};  // sorted by name
   std::vector<MemberState> etcd = {};  // in the order of the options; empty: not asked yet

@@ -2,11 +2,9 @@
 
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cassert>
-#include <csignal>
 #include <cstring>
 #include <iostream>
 #include <numeric>
@@ -102,7 +100,7 @@ class Campaign {
   // Runs in the child.
   int RunSeeds() {
     for (std::uint64_t seed = options_.first_seed; seed <= options_.last_seed; ++seed) {
-      alarm(kSecondsOfSeedMax);
+      LimitTime(kSecondsOfSeedMax);
       progress_->seed = seed;
       if (!RunSeed(seed)) return kFailureCode;
       ++progress_->seeds_done;
@@ -152,7 +150,7 @@ class Campaign {
     } else {
       std::cout << "ended with code " << end.code << "\n";
     }
-    const bool is_hang = end.was_killed && end.code == SIGALRM;
+    const bool is_hang = end.was_killed && end.code == kTimeOver;
     const Setting setting = MakeSetting(progress_->seed);
     const std::vector<Step> steps = GenerateSteps(setting, options_.steps);
     std::vector<std::size_t> indices = WantedIndices();

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@ namespace {
   // An intended assertion failure needs no core dump.
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
-  alarm(options.seconds_max);
+  LimitTime(options.seconds_max);
   if (options.is_quiet) {
     const int nowhere = open("/dev/null", O_WRONLY);
     if (nowhere >= 0) dup2(nowhere, STDERR_FILENO);
@@ -32,6 +33,11 @@ namespace {
 }
 
 }  // namespace
+
+void LimitTime(unsigned seconds) {
+  const itimerval time{.it_interval = {}, .it_value = {.tv_sec = seconds, .tv_usec = 0}};
+  setitimer(ITIMER_PROF, &time, nullptr);
+}
 
 ChildEnd RunInChild(const ChildOptions& options, const std::function<int()>& body) {
   std::cout.flush();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "tests/simulation/fleet/succession_judge.h"
+
 namespace fairlock::fleet {
 
 namespace {
@@ -94,7 +96,9 @@ bool BalanceJudge::MayHandOver(const Records& records, const std::string& leader
   const std::vector<NodeRecord> leaders = LeadersIn(records, options_.partitions);
   const NodeRecord& next = records.at(successor);
   const NodeRecord& own = leaders[next.partition];
-  return own.name == leader && !next.leads &&
+  Nodes nodes;
+  for (const auto& [name, record] : records) nodes.push_back(record);
+  return own.name == leader && !next.leads && IsReady(nodes, next) &&
          LedBy(leaders, own.machine) - LedBy(leaders, next.machine) >= 2;
 }
 
@@ -125,7 +129,7 @@ void BalanceJudge::HearBeat(std::uint32_t partition, const std::string& value, T
          std::to_string((now - led.since) / kMs) + " ms");
   }
   const bool is_named = beat.state == Beat::State::kHandedOver && !beat.successor.empty();
-  if (is_named) CheckNamedSuccessor(beat);
+  if (is_named && options_.balances(beat.leader)) CheckNamedSuccessor(beat);
   led = {.beat = beat, .since = now};
 }
 

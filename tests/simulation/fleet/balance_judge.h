@@ -4,10 +4,10 @@
 // 1. A leader that changes the key `claims` to hand over had the right to: at some moment shortly
 //    before, according to the records, every partition had a leader, all of which had led for the
 //    required time, no node was loading, and the machine of the leader led at least two partitions
-//    more than the machine of the successor, a standby of the same partition. So each hand-over
-//    brings the fleet closer to a balance, and they end.
+//    more than the machine of the successor, a standby of the same partition that was ready (see
+//    SuccessionJudge). So each hand-over brings the fleet closer to a balance, and they end.
 // 2. The key `claims` had not changed for the required time. So there is one hand-over at a time.
-// 3. A leader names a successor only to the node of its claim.
+// 3. A leader that hands over for the balance names the node of its claim.
 // 4. When a leader has named a successor and nothing is broken, a node leads the partition again
 //    within a second, and the leader itself has stopped leading before that.
 // 5. In the end, if nothing has changed for long enough, no hand-over is due.
@@ -35,6 +35,8 @@ struct BalanceJudgeOptions {
   TimeUs balance_after = 0;
   // Whether the node leads a partition at this moment, according to its process.
   std::function<bool(const std::string& node)> leads;
+  // Whether the node hands over for the balance, according to its process.
+  std::function<bool(const std::string& node)> balances;
 };
 
 class BalanceJudge {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
+#include <string_view>
 
 #include "tests/simulation/fleet/seams/storage/etcd/etcd_client.h"
 
@@ -10,6 +12,15 @@ namespace fairlock::fleet {
 namespace {
 
 EtcdNetwork* network = nullptr;
+
+// How etcd refuses a token or a password: the status code of gRPC and its message.
+constexpr std::pair<int, std::string_view> kLoginRefusals[] = {
+    {16, "etcdserver: invalid auth token"},
+    {3, "etcdserver: authentication failed, invalid user ID or password"},
+    {3, "etcdserver: revision of auth store is old"},
+    {3, "etcdserver: user name is empty"},
+    {2, "auth: revision in header is old"},
+};
 
 }  // namespace
 
@@ -44,11 +55,11 @@ EtcdNetwork::Outcome EtcdNetwork::Await(std::function<void(bool)> execute, TimeU
     return process.is_dead ? Outcome::kKilled : Outcome::kRefused;
   }
   Fiber* const fiber = Time().current();
-  auto is_answered = std::make_shared<bool>(false);
+  auto outcome = std::make_shared<Outcome>(Outcome::kSilence);
   // When the answer arrives, the caller may have given up, and its fiber may be waiting for
   // something else. So a fiber that wakes up checks again whether it has what it waits for.
-  const auto answer = [is_answered, fiber] {
-    *is_answered = true;
+  const auto answer = [outcome, fiber](Outcome arrived) {
+    *outcome = arrived;
     Time().Ready(*fiber);
   };
   const bool is_answer_lost = OneIn(faults_.lost_answer) || IsCutOff(process.name);
@@ -60,9 +71,13 @@ EtcdNetwork::Outcome EtcdNetwork::Await(std::function<void(bool)> execute, TimeU
                          answer] {
       if (Time().now() < down_until_) return;
       const bool is_first = !std::exchange(*is_executed, true);
-      execute(is_first);
+      const bool is_refused = Time().now() < logins_refused_until_;
+      if (!is_refused) execute(is_first);
       SendChanges();
-      if (is_first && !is_answer_lost) Time().After(back, answer);
+      if (!is_first || is_answer_lost) return;
+      Time().After(back, [answer, is_refused] {
+        answer(is_refused ? Outcome::kLoginRefused : Outcome::kAnswered);
+      });
     };
     Time().After(there, arrive);
     if (OneIn(faults_.repeated)) {
@@ -70,9 +85,23 @@ EtcdNetwork::Outcome EtcdNetwork::Await(std::function<void(bool)> execute, TimeU
     }
   }
   const TimeUs end = Time().now() + timeout;
-  while (!*is_answered && Time().now() < end && !process.is_dead) Time().BlockUntil(end);
-  if (process.is_dead) return Outcome::kKilled;
-  return *is_answered ? Outcome::kAnswered : Outcome::kSilence;
+  const auto waits = [&] { return *outcome == Outcome::kSilence && !process.is_dead; };
+  while (waits() && Time().now() < end) Time().BlockUntil(end);
+  return process.is_dead ? Outcome::kKilled : *outcome;
+}
+
+// What a client reports when it has no answer.
+etcd::Answer EtcdNetwork::Failure(Outcome outcome, etcd::Outcome otherwise) {
+  etcd::Answer answer{.outcome = otherwise, .message = "etcd does not answer"};
+  if (outcome == Outcome::kRefused) answer.outcome = etcd::Outcome::kUnavailable;
+  if (outcome == Outcome::kKilled) {
+    answer = {.outcome = etcd::Outcome::kFailed, .message = "this process is killed"};
+  }
+  if (outcome != Outcome::kLoginRefused) return answer;
+  const auto& [code, text] = kLoginRefusals[random_.Below(std::size(kLoginRefusals))];
+  const etcd::Outcome judged = etcd::JudgeError(code, text).outcome;
+  return {.outcome = judged == etcd::Outcome::kUnknown ? otherwise : judged,
+          .message = std::string(text)};
 }
 
 etcd::Answer EtcdNetwork::OpenStream(const std::shared_ptr<WatchStream>& stream,
@@ -82,7 +111,10 @@ etcd::Answer EtcdNetwork::OpenStream(const std::shared_ptr<WatchStream>& stream,
         etcd::Answer answer;
         answer.outcome = etcd::Outcome::kDone;
         answer.revision = model.revision();
-        if (stream->next_revision < model.compacted()) {
+        const auto& [process, end] = without_streams_;
+        if (stream->process == process && Time().now() < end) {
+          answer.outcome = etcd::Outcome::kUnavailable;
+        } else if (stream->next_revision < model.compacted()) {
           answer.outcome = etcd::Outcome::kCompacted;
           answer.revision = model.compacted();
         } else if (stream->arrives_at == 0) {
@@ -157,57 +189,99 @@ void EtcdNetwork::BeginExpiry() {
 }
 
 void EtcdNetwork::EndStreams() {
-  for (const auto& each : std::exchange(streams_, {})) {
-    const auto stream = each.lock();
-    if (!stream) continue;
-    stream->is_stuck = stream->has_ended = true;
-    if (stream->on_change) stream->on_change();
+  for (const auto& each : std::exchange(streams_, {})) End(each.lock());
+}
+
+void EtcdNetwork::BreakStreams(const std::string& process, TimeUs end) {
+  without_streams_ = {process, end};
+  for (const auto& each : streams_) {
+    if (const auto stream = each.lock(); stream && stream->process == process) End(stream);
   }
+}
+
+void EtcdNetwork::End(const std::shared_ptr<WatchStream>& stream) {
+  if (!stream) return;
+  stream->is_stuck = stream->has_ended = true;
+  if (stream->on_change) stream->on_change();
 }
 
 }  // namespace fairlock::fleet
 
 namespace fairlock::storage::etcd {
 
-Result<std::unique_ptr<EtcdClient>> EtcdClient::Open(const EtcdOptions& /*options*/) {
-  return std::make_unique<EtcdClient>();
+namespace {
+
+bool HasFailed(const Answer& answer) {
+  return answer.outcome == Outcome::kUnavailable || answer.outcome == Outcome::kUnknown;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EtcdClient>> EtcdClient::Open(const EtcdOptions& options) {
+  return std::make_unique<EtcdClient>(options);
+}
+
+// Does what Session::Identify and Caller::Call do. The first connection of a process leads to the
+// right cluster.
+void EtcdClient::Connect() {
+  if (!options_.pin) return;
+  if (options_.pin->id() == 0) endpoint_ = 0;
+  const std::size_t count = options_.endpoints.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string& address = options_.endpoints[endpoint_].address;
+    const std::uint64_t cluster = fleet::Network().ClusterAt(endpoint_);
+    if (options_.pin->Admit(address, count, cluster).empty()) {
+      if (cluster != fleet::Network().ClusterAt(0)) fleet::Network().Mislead();
+      return;
+    }
+    Rotate();
+  }
+}
+
+template <typename A>
+A EtcdClient::Call(std::function<A(fleet::EtcdModel&)> execute, Timeout timeout,
+                   Outcome otherwise) {
+  Connect();
+  A answer = fleet::Network().Call<A>(std::move(execute), timeout, otherwise);
+  if (HasFailed(answer)) Rotate();
+  return answer;
 }
 
 TxnAnswer EtcdClient::Transact(const Txn& txn, Timeout timeout) {
-  return fleet::Network().Call<TxnAnswer>(
+  return Call<TxnAnswer>(
       [txn](fleet::EtcdModel& model) { return model.Transact(txn); }, timeout, Outcome::kUnknown);
 }
 
 RangeAnswer EtcdClient::Range(const Get& get, Timeout timeout) {
-  return fleet::Network().Call<RangeAnswer>(
+  return Call<RangeAnswer>(
       [get](fleet::EtcdModel& model) { return model.Range(get); }, timeout, Outcome::kUnavailable);
 }
 
 Answer EtcdClient::Compact(std::int64_t revision, Timeout timeout) {
-  return fleet::Network().Call<Answer>(
+  return Call<Answer>(
       [revision](fleet::EtcdModel& model) { return model.Compact(revision); }, timeout,
       Outcome::kUnknown);
 }
 
 LeaseAnswer EtcdClient::GrantLease(std::chrono::seconds ttl, Timeout timeout) {
-  return fleet::Network().Call<LeaseAnswer>(
+  return Call<LeaseAnswer>(
       [ttl](fleet::EtcdModel& model) { return model.GrantLease(ttl.count() * fleet::kSecond); },
       timeout, Outcome::kUnknown);
 }
 
 LeaseAnswer EtcdClient::KeepLeaseAlive(std::int64_t id, Timeout timeout) {
-  return fleet::Network().Call<LeaseAnswer>(
+  return Call<LeaseAnswer>(
       [id](fleet::EtcdModel& model) { return model.KeepLeaseAlive(id); }, timeout,
       Outcome::kUnavailable);
 }
 
 Answer EtcdClient::RevokeLease(std::int64_t id, Timeout timeout) {
-  return fleet::Network().Call<Answer>(
+  return Call<Answer>(
       [id](fleet::EtcdModel& model) { return model.RevokeLease(id); }, timeout, Outcome::kUnknown);
 }
 
 StatusAnswer EtcdClient::StatusOf(std::size_t /*endpoint*/, Timeout timeout) {
-  return fleet::Network().Call<StatusAnswer>(
+  return Call<StatusAnswer>(
       [](fleet::EtcdModel& model) {
         StatusAnswer answer;
         answer.outcome = Outcome::kDone;
@@ -219,7 +293,7 @@ StatusAnswer EtcdClient::StatusOf(std::size_t /*endpoint*/, Timeout timeout) {
 }
 
 AlarmsAnswer EtcdClient::Alarms(Timeout timeout) {
-  return fleet::Network().Call<AlarmsAnswer>(
+  return Call<AlarmsAnswer>(
       [](fleet::EtcdModel& /*model*/) {
         AlarmsAnswer answer;
         answer.outcome = Outcome::kDone;

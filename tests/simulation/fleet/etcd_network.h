@@ -50,14 +50,29 @@ class EtcdNetwork {
   // Executes no request that arrives before that time. Leases may be extended, as if another
   // leader of etcd began then.
   void StopEtcdUntil(TimeUs end);
+  bool is_down() const { return Time().now() < down_until_; }
   // Delays each request and each answer by tenths of a second until that time.
   void SlowDownUntil(TimeUs end) { slow_until_ = end; }
   // From now on, ends leases whose time has run out.
   void BeginExpiry();
+  // Refuses the tokens and passwords of all clients until that time, as while they are changed.
+  void RefuseLoginsUntil(TimeUs end) { logins_refused_until_ = end; }
+  // The second endpoint leads to another etcd cluster until that time.
+  void MisleadUntil(TimeUs end) { misled_until_ = end; }
+  // Calls `tell` with the name of each process that uses another etcd cluster.
+  void ReportMisled(std::function<void(const std::string& process)> tell) {
+    tell_misled_ = std::move(tell);
+  }
+  // The id of the etcd cluster to which a new connection to that endpoint leads.
+  std::uint64_t ClusterAt(std::size_t endpoint) const {
+    return endpoint == 1 && Time().now() < misled_until_ ? kOtherCluster : kCluster;
+  }
   // Cuts that process off from etcd until that time.
   void CutOff(const std::string& process, TimeUs end) { cut_off_ = {process, end}; }
   // Behaves as if etcd had been stopped.
   void EndStreams();
+  // Ends the streams of that process, and opens no others until that time.
+  void BreakStreams(const std::string& process, TimeUs end);
 
   // Blocks the calling fiber. Returns kCompacted if the first revision that is wanted is gone.
   etcd::Answer OpenStream(const std::shared_ptr<WatchStream>& stream,
@@ -78,20 +93,23 @@ class EtcdNetwork {
         timeout.count() * kMs);
     if (outcome == Outcome::kAnswered) return std::move(*answer);
     A none;
-    none.outcome = outcome == Outcome::kSilence   ? otherwise
-                   : outcome == Outcome::kRefused ? etcd::Outcome::kUnavailable
-                                                  : etcd::Outcome::kFailed;
-    none.message = outcome == Outcome::kKilled ? "this process is killed" : "etcd does not answer";
+    static_cast<etcd::Answer&>(none) = Failure(outcome, otherwise);
     return none;
   }
+  // Answers a call to another etcd cluster, which must not be used.
+  void Mislead() const { tell_misled_(Time().current_process().name); }
 
  private:
-  enum class Outcome : std::uint8_t { kAnswered, kSilence, kRefused, kKilled };
+  enum class Outcome : std::uint8_t { kAnswered, kSilence, kRefused, kLoginRefused, kKilled };
+  static constexpr std::uint64_t kCluster = 1;
+  static constexpr std::uint64_t kOtherCluster = 2;
 
   Outcome Await(std::function<void(bool is_first)> execute, TimeUs timeout);
+  etcd::Answer Failure(Outcome outcome, etcd::Outcome otherwise);
   bool OneIn(std::uint64_t n) { return n != 0 && random_.OneIn(n); }
   TimeUs Delay();
   bool IsCutOff(const std::string& process) const;
+  static void End(const std::shared_ptr<WatchStream>& stream);
   void SendChanges();
   void Send(const std::shared_ptr<WatchStream>& stream);
   void Receive(WatchStream& stream, std::vector<etcd::WatchEvent> events) const;
@@ -101,7 +119,11 @@ class EtcdNetwork {
   NetworkFaults faults_;
   TimeUs down_until_ = 0;
   TimeUs slow_until_ = 0;
+  TimeUs logins_refused_until_ = 0;
+  TimeUs misled_until_ = 0;
+  std::function<void(const std::string& process)> tell_misled_;
   std::pair<std::string, TimeUs> cut_off_;
+  std::pair<std::string, TimeUs> without_streams_;
   std::vector<std::weak_ptr<WatchStream>> streams_;
 };
 

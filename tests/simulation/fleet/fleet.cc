@@ -17,6 +17,9 @@ constexpr TimeUs kTrouble = 20 * kSecond;   // how long faults occur
 constexpr TimeUs kRecovery = 15 * kSecond;  // within this time after the faults, a node must lead
 // How long it takes to hand over, and then to start again.
 constexpr TimeUs kHandOverAndStartMax = 10 * kSecond;
+// How many frames the log may have in addition to the batches after which a snapshot begins: the
+// snapshot itself, and the batches that are written meanwhile.
+constexpr std::uint64_t kFramesOfSnapshotMax = 30;
 constexpr int kBalances = 4;  // how many hand-overs for the balance there is time for after that
 
 }  // namespace
@@ -26,6 +29,7 @@ SimulatedFleet::SimulatedFleet(const Setting& setting, bool has_history)
       has_history_(has_history),
       random_(setting.seed * 7919 + 1),
       clock_random_(setting.seed ^ 0x636c6f63),
+      etcd_random_(setting.seed ^ 0x6f706572),
       etcd_(setting.etcd_revision),
       network_(etcd_, random_.Next()),
       links_(random_.Next()),
@@ -45,29 +49,41 @@ SimulatedFleet::SimulatedFleet(const Setting& setting, bool has_history)
       balance_({.prefix = storage::replicated::FleetPrefix(kFleetName),
                 .partitions = static_cast<std::uint32_t>(setting.partitions),
                 .balance_after = setting.balance_after,
-                .leads = [this](const std::string& node) { return Leads(node); }}) {
+                .leads = [this](const std::string& node) { return Leads(node); },
+                .balances = [this](const std::string& node) { return Balances(node); }}),
+      reports_(storage::replicated::FleetPrefix(kFleetName)),
+      succession_(storage::replicated::FleetPrefix(kFleetName)),
+      log_(setting.batches_max == 0 ? 0 : setting.batches_max + kFramesOfSnapshotMax) {
   RandomDevice::next = 0;
   StoreSizes::frame_bytes_max = setting.frame_bytes_max;
   StoreSizes::compact_every = setting.compact_every;
   StoreSizes::batch_bytes_max = setting.batch_bytes_max;
+  StoreSizes::bytes_of_a_batch =
+      setting.batches_max == 0 ? 0 : setting.batch_bytes_max / setting.batches_max;
   StoreSizes::kept_bytes_max = setting.kept_bytes_max;
   network_.set_faults(setting.network);
   for (int number = 0; number < setting.nodes + setting.late_nodes; ++number) AddNode(number);
+  network_.ReportMisled([this](const std::string& process) {
+    Fail(process + " uses another etcd cluster than the one that it has used before");
+  });
   etcd_.Report([this](const etcd::WatchEvent& event) { Hear(event); });
-  if (setting.partitions > 1) CreateFleet();
+  if (setting.has_records) CreateFleet();
 }
 
 void SimulatedFleet::Hear(const etcd::WatchEvent& event) {
   CheckTakeOver(event.kv);
+  log_.Hear(event);
   for (const std::string_view name : {"restored", "accepted"}) {
     if (event.kv.key.ends_with("/" + std::string(name))) {
       TellEvent("up to epoch " + event.kv.value + ", etcd's loss is " +
                 (name == "restored" ? "noticed" : "accepted"));
     }
   }
-  if (setting_.partitions == 1) return;
+  if (!setting_.has_records) return;
   assignments_.Hear(event);
   balance_.Hear(event, scheduler_.now());
+  reports_.Hear(event, scheduler_.now());
+  succession_.Hear(event, scheduler_.now());
   if (event.kv.key.ends_with("/claims")) TroubleHandOver(event.kv.value);
 }
 
@@ -154,6 +170,8 @@ void SimulatedFleet::Start(Node& node) {
                  .partition = node.configured ? node.configured : node.remembered.partition,
                  .balance_after = setting_.balance_after,
                  .highest = node.remembered.highest,
+                 .has_second_endpoint = setting_.has_second_endpoint,
+                 .has_records = setting_.has_records,
                  .restart_grace_ms = setting_.restart_grace / kMs,
                  .keeps_lines = setting_.keeps_lines,
                  .boot_offset = node.boot_offset,
@@ -167,12 +185,32 @@ void SimulatedFleet::Start(Node& node) {
                      TroubleTakeOver(node);
                    },
                .led =
-                   [this](const ServedBy& by) {
+                   [this, &node](const ServedBy& by) {
                      ++report_.leads;
+                     node.led_at = scheduler_.now();
                      ledger_.Lead(by);
-                   }});
+                     TroubleLead();
+                   },
+               .confirmed = [this](const ServedBy& by,
+                                   TimeUs since) { ledger_.StandStill(by, since); },
+               .told =
+                   [this, &node](const command::FleetReport& report, bool is_unsure) {
+                     reports_.See({report, is_unsure, std::max(node.continued_at, node.led_at)},
+                                  scheduler_.now());
+                   },
+               .reaches =
+                   [this](const std::string& name) {
+                     return IsReachable(*std::ranges::find(nodes_, name, &Node::name));
+                   },
+               .ranked =
+                   [this](const auto& view, const auto& own) {
+                     succession_.SeeRanked(view.nodes, own, scheduler_.now());
+                   },
+               .hands_over =
+                   [this](const HandOver& hand_over) { succession_.SeeHandOver(hand_over); }});
   TellEvent(node.name + ": starts");
   fleet::Run& run = *node.run;
+  succession_.Begin(node.name);
   assignments_.Begin(run.id(), !node.configured && !node.remembered.partition);
   run.Start([this, &node, &run](RunEnd end) { End(node, run, end); });
 }
@@ -183,20 +221,20 @@ void SimulatedFleet::StartLater(Node& node, TimeUs delay) {
 
 // The last fiber of the run calls this, so the run must be destroyed later.
 void SimulatedFleet::End(Node& node, fleet::Run& run, RunEnd end) {
-  std::erase_if(open_links_, [&](const auto& open) { return open.second == &run; });
+  std::erase_if(open_links_, [&](const OpenLink& open) { return open.run == &run; });
   TellEvent(node.name + ": has ended");
   CheckEnd(node, run, end);
   node.taken_over_at = 0;
   node.remembered = {};
   const bool starts_again = end == RunEnd::kDeposed || end == RunEnd::kBalances;
-  if (setting_.partitions > 1 && starts_again) {
+  if (setting_.has_records && starts_again) {
     node.remembered = {.partition = run.partition(), .highest = run.highest()};
   }
   scheduler_.After(1, [run = std::exchange(node.run, nullptr)] {});
   if (is_over_) return;
   if (starts_again) return StartLater(node, random_.Between(5 * kMs, 50 * kMs));
   // In a larger fleet, the lease of its record may run out before it starts again.
-  const bool is_long = setting_.partitions > 1 && random_.OneIn(4);
+  const bool is_long = setting_.has_records && random_.OneIn(4);
   StartLater(node, random_.Between(50 * kMs, is_long ? 9 * kSecond : 2 * kSecond));
 }
 
@@ -217,18 +255,36 @@ void SimulatedFleet::CheckEnd(const Node& node, const fleet::Run& run, RunEnd en
 
 std::shared_ptr<Link> SimulatedFleet::Connect(int number) {
   Node& node = nodes_[static_cast<std::size_t>(number)];
-  if (!node.run || !node.run->accepts()) return nullptr;
+  if (!node.run || !node.run->accepts() || !IsReachable(node)) return nullptr;
   auto link = std::make_shared<Link>();
   node.run->Accept(link);
-  open_links_.emplace_back(link, node.run.get());
+  open_links_.push_back({link, &node, node.run.get(), scheduler_.now()});
   return link;
 }
 
 bool SimulatedFleet::IsSilent(const Link& link) const {
-  for (const auto& [open, run] : open_links_) {
-    if (open.lock().get() == &link) return run->process().is_paused;
+  for (const OpenLink& open : open_links_) {
+    if (open.link.lock().get() == &link) return open.run->process().is_paused;
   }
   return true;
+}
+
+// A leader that has been unsure for some seconds keeps no client: its clients ask elsewhere. One
+// that stops waits for etcd first, for a limited time.
+void SimulatedFleet::CheckClients() {
+  constexpr TimeUs kPatience = 4 * kSecond;  // 3 s, and the time until the next turn
+  for (const OpenLink& open : open_links_) {
+    const auto link = open.link.lock();
+    const Process& process = open.run->process();
+    if (!link || !link->on_input || process.is_paused || process.is_dead) continue;
+    const auto unsure_since = open.run->unconfirmed_since();
+    if (!unsure_since || open.run->is_stop_asked()) continue;
+    const TimeUs since = std::max({*unsure_since, open.since, open.node->continued_at});
+    if (scheduler_.now() < since + kPatience) continue;
+    Fail(open.node->name + " still has a client, although it has been unsure for " +
+         std::to_string((scheduler_.now() - *unsure_since) / kMs) + " ms");
+  }
+  scheduler_.After(500 * kMs, [this] { CheckClients(); });
 }
 
 void SimulatedFleet::StartClients() {
@@ -254,6 +310,11 @@ void SimulatedFleet::StartClients() {
 bool SimulatedFleet::Leads(const std::string& name) const {
   const auto node = std::ranges::find(nodes_, name, &Node::name);
   return node != nodes_.end() && node->run && node->run->leads();
+}
+
+bool SimulatedFleet::Balances(const std::string& name) const {
+  const auto node = std::ranges::find(nodes_, name, &Node::name);
+  return node != nodes_.end() && node->run && node->run->balances();
 }
 
 bool SimulatedFleet::IsLed() const {
@@ -290,7 +351,7 @@ void SimulatedFleet::CheckRecovery() {
          std::to_string((scheduler_.now() - kTrouble) / kSecond) +
          " seconds after everything was repaired");
   }
-  if (setting_.partitions > 1) CheckAssignments();
+  if (setting_.has_records) CheckAssignments();
 }
 
 void SimulatedFleet::CheckAssignments() {
@@ -308,6 +369,7 @@ void SimulatedFleet::CheckAssignments() {
 
 bool SimulatedFleet::IsDecided() const {
   return ledger_.violation() != nullptr || assignments_.violation() || balance_.violation() ||
+         reports_.violation() || succession_.violation() || log_.violation() ||
          report_.violation.has_value();
 }
 
@@ -319,6 +381,8 @@ FleetReport SimulatedFleet::Run() {
   StartClients();
   scheduler_.After(random_.Between(kMs, 3 * kSecond), [this] { MakeTrouble(); });
   if (setting_.wall_skew > 0) SetClock();
+  TroubleEtcd();
+  CheckClients();
   if (setting_.restores_backup) {
     const TimeUs backup_at = random_.Between(2 * kSecond, 12 * kSecond);
     scheduler_.At(backup_at, [this] { etcd_.Backup(); });
@@ -339,6 +403,9 @@ FleetReport SimulatedFleet::Run() {
   if (ledger_.violation() != nullptr) report_.violation = *ledger_.violation();
   if (assignments_.violation()) Fail(*assignments_.violation());
   if (balance_.violation()) Fail(*balance_.violation());
+  if (reports_.violation()) Fail(*reports_.violation());
+  if (succession_.violation()) Fail(*succession_.violation());
+  if (log_.violation()) Fail(*log_.violation());
   report_.hand_overs = balance_.hand_overs();
   is_over_ = true;
   for (Node& node : nodes_) {

@@ -41,9 +41,18 @@ struct Setting {
   std::int64_t compact_every = 0;
   std::size_t frame_bytes_max = 0;
   std::uint64_t batch_bytes_max = 0;
+  std::uint64_t batches_max = 0;  // after this many, a snapshot begins; 0: only bytes count
   std::size_t kept_bytes_max = 0;
   TimeUs trouble_every = 0;
   NetworkFaults network = {};
+  bool has_records = false;        // whether nodes write records, as with several partitions
+  std::optional<int> unreachable;  // the node that accepts no connections
+  // What etcd's operators do, and what happens at bad moments.
+  bool changes_passwords = false;    // sometimes etcd refuses all logins for a while
+  bool has_second_endpoint = false;  // which sometimes leads to another etcd cluster
+  bool cuts_off_for_long = false;
+  bool fails_at_take_overs = false;  // etcd stops when a node has loaded the locks
+  bool breaks_watches = false;       // the watches of one node fail for a while
 };
 
 // One seed in four has a fleet of several partitions; with `has_partitions`, every seed has.

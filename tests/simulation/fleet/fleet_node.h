@@ -26,6 +26,8 @@ struct Node {
   bool is_lost = false;                // the machine does not come back
   std::shared_ptr<Run> run = nullptr;  // null: the process is not running
   TimeUs taken_over_at = 0;            // when this run took over; 0: it is a standby
+  TimeUs led_at = 0;                   // when a run had last loaded the locks
+  TimeUs continued_at = 0;             // when its last pause ended
 };
 
 }  // namespace fairlock::fleet

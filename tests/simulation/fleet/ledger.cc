@@ -63,6 +63,7 @@ void Ledger::Send(const std::shared_ptr<Request>& request) {
       owner.sure_until = std::max(owner.sure_until, sure.until);
     }
     sure.until = std::min(sure.until, request->sent);
+    sure.is_released = true;
   }
   owner.place = {};
 }
@@ -158,7 +159,8 @@ void Ledger::TakeGrant(const Request& request, const Reply& reply, Key& key, Own
           {.token = token,
            .from = reply.decided,
            .until = lease_from + request.lease - kSlack,
-           .asked = request.sent});
+           .asked = request.sent,
+           .partition = request.partition});
 }
 
 TimeUs Ledger::LeaseStart(const Request& request, const Reply& reply) const {
@@ -288,7 +290,8 @@ void Ledger::TakeRenew(const Request& request, const Reply& reply, Key& key, Own
           {.token = request.token,
            .from = reply.decided,
            .until = request.sent + request.lease - kSlack,
-           .asked = request.sent});
+           .asked = request.sent,
+           .partition = request.partition});
 }
 
 bool Ledger::CanHold(const Owner& owner, const Request& request) const {
@@ -358,6 +361,23 @@ void Ledger::TakeRead(const Request& request, const Reply& reply, Key& key) {
       return;
     default:
       return;
+  }
+}
+
+void Ledger::StandStill(const ServedBy& by, TimeUs since) {
+  // A confirmation that arrives late, when another run leads, says nothing about that one.
+  const auto is_newer = [&](const ServedBy& lead) {
+    return lead.partition == by.partition && lead.loaded_at > by.loaded_at;
+  };
+  if (std::ranges::any_of(leads_, is_newer)) return;
+  const TimeUs stood = std::max<TimeUs>(Time().now() - since - kSlack, 0);
+  for (Key& key : keys_) {
+    for (Owner& owner : key.owners) {
+      for (Sure& sure : owner.sure) {
+        const bool runs = sure.partition == by.partition && !sure.is_released;
+        if (runs && sure.until > since) sure.until += stood;
+      }
+    }
   }
 }
 

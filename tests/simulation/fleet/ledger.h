@@ -3,7 +3,8 @@
 // 1. Exclusion. An owner that was told a token holds the key from the decision until its lease
 //    ends, or until it sends UNLOCK. The lease is counted from when the reply left, or from when
 //    the next leader had loaded the lock: a leader may learn late that its last write before that
-//    was committed, and then answers for it. During that time no other owner holds the key, so no
+//    was committed, and then answers for it. It stands still until etcd has confirmed the new
+//    leader, and while a leader is unsure. During that time no other owner holds the key, so no
 //    reply says so, and no reply says that this owner does not.
 // 2. Nothing acknowledged is lost. A released token never holds again, and a key that nobody can
 //    hold or wait for is not denied.
@@ -49,6 +50,8 @@ class Ledger {
   void GiveUp(const std::shared_ptr<Request>& request, bool has_client_closed);
   // A run has loaded the locks and now leads.
   void Lead(const ServedBy& by) { leads_.push_back(by); }
+  // etcd confirms that this run leads. It has not done so since that time.
+  void StandStill(const ServedBy& by, TimeUs since);
   // etcd was restored from a backup: from now on, only the promise about tokens holds for what was
   // acknowledged before.
   void ForgetAll();
@@ -63,6 +66,8 @@ class Ledger {
     TimeUs from = 0;
     TimeUs until = 0;
     TimeUs asked = 0;
+    int partition = 0;
+    bool is_released = false;  // its owner has sent UNLOCK
   };
   // A waiting place, from the first LOCK until its grant.
   struct Place {

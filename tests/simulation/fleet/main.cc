@@ -2,7 +2,6 @@
 
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -110,7 +109,7 @@ int RunSeeds(const Arguments& arguments) {
   std::uint64_t seed = arguments.first;
   bool has_failed = false;
   for (; seed <= arguments.last && !has_failed; ++seed) {
-    alarm(kSecondsOfSeedMax);
+    simulation::LimitTime(kSecondsOfSeedMax);
     *seed_of_child = seed;
     has_failed = !RunSeed(arguments, seed, counts);
   }

@@ -11,30 +11,30 @@ namespace fairlock::fleet {
 
 namespace {
 
-using storage::replicated::Beat;
 using storage::replicated::NodeRecord;
 
 constexpr std::uint16_t kPort = 3'247;
 
 }  // namespace
 
-Membership::Membership(storage::replicated::ClusterHome& home, const MembershipOptions& options)
-    : home_(home),
-      own_{.name = options.node,
-           .run = options.run,
-           .address = options.node,
-           .machine = options.machine,
+Membership::Membership(storage::replicated::ClusterHome& home, MembershipOptions options)
+    : options_(std::move(options)),
+      home_(home),
+      own_{.name = options_.node,
+           .run = options_.run,
+           .address = options_.node,
+           .machine = options_.machine,
            .is_in_sync = true,
-           .started_unix_ms = options.started_unix_ms} {
+           .started_unix_ms = options_.started_unix_ms} {
   auto observer = storage::replicated::FleetObserver::Start(
-      {.etcd = {.endpoints = {{.address = "etcd"}}},
+      {.etcd = options_.etcd,
        .prefix = storage::replicated::FleetPrefix(kFleetName),
        .creates_fleet = false,
-       .partition = options.partition,
-       .balance_after = std::chrono::milliseconds(options.balance_after / kMs),
-       .now_ms = options.now_ms,
+       .partition = options_.partition,
+       .balance_after = std::chrono::milliseconds(options_.balance_after / kMs),
+       .now_ms = options_.now_ms,
        .describe = [this] { return Describe(); },
-       .on_view = options.on_view});
+       .on_view = options_.on_view});
   assert(observer.ok());
   observer_ = std::move(observer.value());
 }
@@ -56,7 +56,11 @@ void Membership::TakeLead() {
 
 std::string Membership::TakeView() {
   view_ = observer_->View();
-  home_.standby().set_rank(RankOf(view_, Describe()));
+  if (view_.assignment) own_.partition = view_.assignment->partition;
+  NoteUnreached();
+  const NodeRecord own = Describe();
+  home_.standby().set_rank(RankOf(view_, own));
+  options_.ranked(view_, own);
   if (!view_.refusal.empty()) return view_.refusal;
   if (!assignment_) assignment_ = view_.assignment;
   if (!view_.assignment || assignment_ == view_.assignment) return "";
@@ -64,16 +68,46 @@ std::string Membership::TakeView() {
          ", but its assignment has changed to " + std::to_string(view_.assignment->partition);
 }
 
+// Does what FleetService does with the results of NodeProbes.
+void Membership::NoteUnreached() {
+  std::string unreached;
+  for (const NodeRecord& node : view_.nodes) {
+    const bool is_other = node.partition == own_.partition && node.name != own_.name;
+    if (!is_other || options_.reaches(node.name)) continue;
+    unreached += (unreached.empty() ? "" : " ") + node.name;
+  }
+  if (std::exchange(own_.unreached, unreached) != unreached) observer_->Wake();
+}
+
+std::string Membership::WarmestStandby() const {
+  return storage::replicated::WarmestStandby(view_.nodes, own_.partition, own_.name).value_or("");
+}
+
+server::FleetKnowledge Membership::Knowledge(const NodeRecord& own) const {
+  return {.own = own,
+          .view = view_,
+          .seen = home_.standby().Seen(),
+          .heard_ms_ago = home_.standby().HeardMsAgo(),
+          .awaits_acceptance = home_.standby().AwaitsAcceptance(),
+          .unsure_ms = options_.unsure_ms()};
+}
+
 command::FleetReport Membership::Report() const {
   command::FleetReport report;
   report.fleet = kFleetName;
   report.node = own_.name;
-  report.dialect = command::FleetDialect::kCluster;
   if (assignment_) {
+    const bool has_others = assignment_->partitions > 1;
+    report.dialect =
+        has_others ? command::FleetDialect::kCluster : command::FleetDialect::kPlain;
     report.partition = assignment_->partition;
     report.partitions = assignment_->partitions;
   }
-  if (own_.leads) report.role = command::FleetRole::kLeader;
+  const NodeRecord own = Describe();
+  ReportFleet(Knowledge(own), report);
+  if (view_.read_at != storage::replicated::kNever) {
+    report.age_ms = options_.now_ms() - view_.read_at;
+  }
   return report;
 }
 
@@ -83,14 +117,13 @@ std::optional<command::PartitionLeader> Membership::LeaderOf(std::uint32_t parti
     if (leader == nullptr) return std::nullopt;
     return command::PartitionLeader{.host = leader->address, .port = kPort};
   }
-  if (own_.leads) {
-    return command::PartitionLeader{.host = own_.address, .port = kPort, .is_this_node = true};
-  }
-  const Beat seen = home_.standby().Seen();
-  const bool is_led =
-      seen.epoch != 0 && seen.state == Beat::State::kLeading && seen.leader != own_.name;
-  if (!is_led) return std::nullopt;
-  return command::PartitionLeader{.host = seen.address, .port = kPort};
+  const NodeRecord own = Describe();
+  command::FleetReport report;
+  ReportLeader(Knowledge(own), report);
+  if (report.leader.empty()) return std::nullopt;
+  return command::PartitionLeader{.host = report.leader_host,
+                                  .port = kPort,
+                                  .is_this_node = report.role == command::FleetRole::kLeader};
 }
 
 }  // namespace fairlock::fleet

@@ -1,5 +1,5 @@
-// A node's part in a fleet of several partitions: its record, its partition, and the leaders that
-// it redirects clients to.
+// A node's part in its fleet: its record, its partition, what it says about the fleet, and the
+// leaders that it redirects clients to.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@
 #include <string>
 
 #include "server/command/environment/fleet.h"
+#include "server/engine/containers/time.h"
+#include "server/services/fleet_report.h"
 #include "storage/replicated/cluster_home.h"
 #include "storage/replicated/fleet_observer.h"
 #include "tests/simulation/fleet/virtual_time.h"
@@ -21,19 +23,26 @@ inline constexpr const char* kFleetName = "sim";
 struct MembershipOptions {
   std::string node;
   std::string run;
+  storage::etcd::EtcdOptions etcd;
   std::string machine;
   std::int64_t started_unix_ms = 0;
   std::optional<std::uint32_t> partition;  // as in FleetObserverOptions
   TimeUs balance_after = 0;                // the same
-  std::function<storage::replicated::TimeMs()> now_ms;
-  std::function<void()> on_view;  // called by the fiber of the observer
+  std::function<storage::replicated::TimeMs()> now_ms;  // of a clock that does not stand still
+  std::function<void()> on_view;                        // called by the fiber of the observer
+  std::function<engine::DurationMs()> unsure_ms;        // as in FleetKnowledge
+  std::function<bool(const std::string& node)> reaches;  // whether it can connect to that node
+  // Called with what decides about its rank.
+  std::function<void(const storage::replicated::FleetView& view,
+                     const storage::replicated::NodeRecord& own)>
+      ranked;
 };
 
 // Replaces server/services/fleet_service. The observer is the real one.
 class Membership final : public command::Fleet {
  public:
   // `home` must outlive this object.
-  Membership(storage::replicated::ClusterHome& home, const MembershipOptions& options);
+  Membership(storage::replicated::ClusterHome& home, MembershipOptions options);
 
   // Call this when this node has become the leader.
   void TakeLead();
@@ -42,6 +51,10 @@ class Membership final : public command::Fleet {
   const std::optional<storage::replicated::Assignment>& assignment() const { return assignment_; }
   // As in FleetView.
   const std::string& successor() const { return view_.successor; }
+  // The standby to which it would hand over; empty: none.
+  std::string WarmestStandby() const;
+  // When it asked for the records that it knows; kNever: it knows none.
+  storage::replicated::TimeMs read_at() const { return view_.read_at; }
   void KeepRecord() { observer_->KeepRecord(); }
 
   command::FleetReport Report() const override;
@@ -53,7 +66,10 @@ class Membership final : public command::Fleet {
 
  private:
   storage::replicated::NodeRecord Describe() const;
+  void NoteUnreached();
+  server::FleetKnowledge Knowledge(const storage::replicated::NodeRecord& own) const;
 
+  const MembershipOptions options_;
   storage::replicated::ClusterHome& home_;
   storage::replicated::NodeRecord own_;
   std::optional<storage::replicated::Assignment> assignment_;

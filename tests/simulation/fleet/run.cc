@@ -13,7 +13,6 @@ namespace {
 constexpr std::size_t kTimersOfATurn = 1000;
 constexpr engine::DurationMs kTurnWaitMsMax = 500;
 constexpr std::int64_t kBeginningOf2020 = 1'577'836'800;  // Unix seconds
-constexpr TimeUs kUnconfirmed = 3 * kSecond;              // the same value as in PersistenceService
 constexpr TimeUs kWallStart = 1'700'000'000 * kSecond;
 
 engine::EngineOptions EngineOptionsOf(const RunOptions& options, std::int64_t unix_ms) {
@@ -51,9 +50,12 @@ Run::Run(const RunOptions& options, LinkNetwork& network, RunHooks hooks)
 
 Run::~Run() { assert(*has_ended_); }
 
+engine::TimeMs Run::MachineBoottimeMs() const {
+  return (Time().now() + options_.boot_offset) / kMs;
+}
+
 engine::TimeMs Run::BoottimeMs() const {
-  if (held_at_ >= 0) return held_at_;
-  return (Time().now() + options_.boot_offset) / kMs - held_ms_;
+  return held_at_ >= 0 ? held_at_ : MachineBoottimeMs() - held_ms_;
 }
 
 void Run::HoldBoottime(bool is_held) {
@@ -113,8 +115,13 @@ void Run::Main() {
 }
 
 void Run::StandBy() {
+  etcd_.endpoints = {{.address = "etcd"}};
+  if (options_.has_second_endpoint) {
+    etcd_.endpoints.push_back({.address = "etcd2"});
+    etcd_.pin = std::make_shared<storage::etcd::ClusterPin>();
+  }
   auto home = storage::replicated::ClusterHome::Open(
-      {.etcd = {.endpoints = {{.address = "etcd"}}},
+      {.etcd = etcd_,
        .fleet = kFleetName,
        .node = options_.node,
        .address = options_.node,
@@ -128,10 +135,10 @@ void Run::StandBy() {
        .highest = options_.highest});
   assert(home.ok());
   home_ = std::move(home.value());
-  if (options_.partitions == 1) {
-    Serve(0);
-  } else {
+  if (options_.has_records) {
     Join();
+  } else {
+    Serve(0);
   }
   reader_ = Thread([this] {
     storage::Status status = home_->AwaitLeadership([this]() -> storage::ChangeSink& {
@@ -148,17 +155,26 @@ void Run::StandBy() {
 void Run::Join() {
   membership_.emplace(*home_, MembershipOptions{.node = options_.node,
                                                 .run = id(),
+                                                .etcd = etcd_,
                                                 .machine = options_.machine,
                                                 .started_unix_ms = UnixMs(),
                                                 .partition = options_.partition,
                                                 .balance_after = options_.balance_after,
-                                                .now_ms = [this] { return BoottimeMs(); },
+                                                .now_ms = [this] { return MachineBoottimeMs(); },
                                                 .on_view =
                                                     [this] {
                                                       has_view_ = true;
                                                       Wake();
-                                                    }});
+                                                    },
+                                                .unsure_ms = [this] { return UnsureMs(); },
+                                                .reaches = hooks_.reaches,
+                                                .ranked = hooks_.ranked});
   parts_.environment.fleet = &*membership_;
+}
+
+// Does what the hook of PersistenceService does.
+engine::DurationMs Run::UnsureMs() const {
+  return confirmation_.is_unsure() ? confirmation_.unconfirmed_ms(MachineBoottimeMs()) : -1;
 }
 
 // Takes the steps of FleetService::TakeView and Join.
@@ -176,7 +192,9 @@ void Run::TakeView() {
   }
   if (partition_ || !membership_->assignment()) return;
   const storage::replicated::Assignment& assignment = *membership_->assignment();
-  parts_.ServePartition(assignment.partition, assignment.partitions);
+  if (assignment.partitions > 1) {
+    parts_.ServePartition(assignment.partition, assignment.partitions);
+  }
   Tell("serves partition " + std::to_string(assignment.partition));
   Serve(assignment.partition);
 }
@@ -226,13 +244,13 @@ void Run::TakeLead() {
           .durability = persist::Durability::kSync,
           .restart_grace_ms = options_.restart_grace_ms,
           .confirms_replies = true,
+          .snapshots = {.bytes_of_a_batch = StoreSizes::bytes_of_a_batch},
           .wake = [this] { Wake(); },
           .unix_ms = [this] { return UnixMs(); },
           .monotonic_ns = [] { return static_cast<std::uint64_t>(Time().now()) * 1000; }},
       parts_.locks.StepAt(BoottimeMs()));
   turn_.state_log = &*state_log_;
-  HoldBoottime(true);
-  close_at_ = Time().now() + kUnconfirmed;
+  FollowConfirmation();
   parts_.notifier.FollowRestore(BoottimeMs());
 }
 
@@ -257,6 +275,7 @@ void Run::RunTurn() {
   }
   FinishConnections();
   CloseIfUnconfirmed();
+  TellReport();
   if (is_deposed_ || is_stop_asked_) {
     HandOver();
     return;
@@ -272,12 +291,35 @@ void Run::BeginTurn() {
   FinishConnections();
 }
 
+// Does what PersistenceService::FollowConfirmation does.
+void Run::FollowConfirmation() {
+  const persist::StateLogState state = state_log_->state();
+  confirmation_.See(state, MachineBoottimeMs());
+  HoldBoottime(confirmation_.stops_leases());
+  if (state.has_failed) {
+    unconfirmed_since_.reset();
+  } else if (!state.is_ready || state.is_unsure) {
+    unconfirmed_since_ = unconfirmed_since_.value_or(Time().now());
+  } else if (unconfirmed_since_) {
+    hooks_.confirmed(turn_.by, *unconfirmed_since_);
+    unconfirmed_since_.reset();
+  }
+}
+
 // Does what PersistenceService::OnUnconfirmed does.
 void Run::CloseIfUnconfirmed() {
-  if (Time().now() < close_at_) return;
+  if (MachineBoottimeMs() < confirmation_.close_at()) return;
   Tell("closes the connections of its clients");
   for (ServerConnection& connection : connections_) connection.Close();
-  close_at_ = Time().now() + kUnconfirmed;
+  confirmation_.NoteClosed(MachineBoottimeMs());
+}
+
+// Now and then, someone asks for CLUSTER NODES, INFO, or the like.
+void Run::TellReport() {
+  constexpr TimeUs kEvery = 300 * kMs;
+  if (!membership_ || !partition_ || Time().now() < told_at_ + kEvery) return;
+  told_at_ = Time().now();
+  hooks_.told(membership_->Report(), state_.is_unsure);
 }
 
 void Run::FinishConnections() {
@@ -286,9 +328,7 @@ void Run::FinishConnections() {
 
 void Run::OnChange(const persist::StateLogState& state) {
   parts_.availability.set_service(ServiceOf(state));
-  const bool is_confirmed = state.is_ready && !state.is_unsure;
-  HoldBoottime(!is_confirmed && !state.has_failed);
-  close_at_ = is_confirmed ? kNoClose : Time().now() + kUnconfirmed;
+  FollowConfirmation();
   if (state.is_ready && !state.has_failed) {
     Tell(state.is_unsure ? "unsure: etcd confirms nothing" : "sure and ready");
   }
@@ -317,8 +357,21 @@ void Run::HandOver() {
   for (ServerConnection& connection : connections_) connection.Close();
   if (is_deposed_ || state_log_->state().has_failed) return;
   home_->Stop();
-  const storage::Status status = home_->HandOver(successor_);
+  const storage::Status status = home_->HandOver(Successor());
   Tell(status.ok() ? "handed over" : "did not hand over: " + status.message());
+}
+
+// Does what FleetService::Successor does.
+std::string Run::Successor() const {
+  if (!membership_) return "";
+  const std::string successor = balances() ? successor_ : membership_->WarmestStandby();
+  const storage::replicated::TimeMs read_at = membership_->read_at();
+  if (read_at == storage::replicated::kNever) return successor;
+  hooks_.hands_over({.leader = options_.node,
+                     .partition = partition_.value(),
+                     .successor = successor,
+                     .known_at = read_at * kMs - options_.boot_offset});
+  return successor;
 }
 
 RunEnd Run::End() {
@@ -330,7 +383,7 @@ RunEnd Run::End() {
   state_log_.reset();
   turn_.state_log = nullptr;
   if (home_) epoch_ = home_->epoch();
-  const bool starts_again = is_deposed_ || !successor_.empty();
+  const bool starts_again = is_deposed_ || balances();
   if (starts_again) highest_ = home_->HighestSeen();
   if (membership_ && starts_again) membership_->KeepRecord();
   parts_.environment.fleet = nullptr;
@@ -339,7 +392,7 @@ RunEnd Run::End() {
   if (process_.is_dead) return RunEnd::kKilled;
   if (is_deposed_) return RunEnd::kDeposed;
   if (!error_.empty()) return RunEnd::kFailed;
-  return successor_.empty() ? RunEnd::kStopped : RunEnd::kBalances;
+  return balances() ? RunEnd::kBalances : RunEnd::kStopped;
 }
 
 }  // namespace fairlock::fleet

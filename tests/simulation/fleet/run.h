@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <list>
 #include <memory>
 #include <optional>
@@ -10,12 +9,14 @@
 #include <vector>
 
 #include "server/command/server_parts.h"
+#include "server/persist/confirmation.h"
 #include "server/persist/loaded_rows.h"
 #include "server/persist/state_log.h"
 #include "storage/replicated/cluster_home.h"
 #include "tests/simulation/fleet/membership.h"
 #include "tests/simulation/fleet/seams.h"
 #include "tests/simulation/fleet/server_connection.h"
+#include "tests/simulation/fleet/succession_judge.h"
 #include "tests/unit/server/command/command_test_support.h"
 
 namespace fairlock::fleet {
@@ -28,6 +29,8 @@ struct RunOptions {
   std::optional<std::uint32_t> partition = {};  // the partition that it must serve
   TimeUs balance_after = 0;                     // cluster_balance
   storage::replicated::Beat highest = {};       // as in ClusterOptions
+  bool has_second_endpoint = false;             // of etcd
+  bool has_records = false;                     // whether it writes a record
   engine::DurationMs restart_grace_ms = 0;
   bool keeps_lines = true;
   TimeUs boot_offset = 0;                                  // offset of the machine's boot clock
@@ -47,6 +50,14 @@ struct RunHooks {
   std::function<void(std::string)> event;    // adds a line to the history
   std::function<void()> taken_over;          // called before the locks are loaded
   std::function<void(const ServedBy&)> led;  // called when the locks are loaded
+  // Called when etcd confirms again that it leads. It has not done so since that time.
+  std::function<void(const ServedBy&, TimeUs since)> confirmed;
+  // Called with what it says about its fleet, and whether it leads unconfirmed.
+  std::function<void(const command::FleetReport&, bool is_unsure)> told;
+  decltype(MembershipOptions::reaches) reaches;
+  decltype(MembershipOptions::ranked) ranked;
+  // Called when it is about to hand over.
+  std::function<void(const HandOver&)> hands_over;
 };
 
 // Replaces the glue in server/services/persistence_service and net::TurnLoop. Everything else is
@@ -71,8 +82,11 @@ class Run {
   bool is_ready() const {
     return leads() && state_.is_ready && !state_.is_unsure && !state_log_->is_lagging();
   }
+  // Since when etcd has not confirmed that this leader leads; none: it is sure, or does not lead.
+  const std::optional<TimeUs>& unconfirmed_since() const { return unconfirmed_since_; }
   int number() const { return options_.number; }
   bool is_stop_asked() const { return is_stop_asked_; }
+  bool balances() const { return !successor_.empty(); }
   // Accepts the restore as an operator would, if the node waits for that.
   void AcceptRestore();
   // The partition that it serves; none: not known yet.
@@ -96,12 +110,17 @@ class Run {
   void BeginTurn();
   void OnChange(const persist::StateLogState& state);
   void FinishConnections();
+  void FollowConfirmation();
   void CloseIfUnconfirmed();
+  void TellReport();
+  engine::DurationMs UnsureMs() const;
   RunEnd End();
   void HandOver();
+  std::string Successor() const;
   void Await();
   void Wake();
   TimeUs NextTurnAt() const;
+  engine::TimeMs MachineBoottimeMs() const;
   engine::TimeMs BoottimeMs() const;
   void HoldBoottime(bool is_held);
   std::int64_t UnixMs() const;
@@ -116,8 +135,9 @@ class Run {
   command::FakeEnvironment environment_;
   command::ServerParts parts_;
   Turn turn_;
+  storage::etcd::EtcdOptions etcd_;
   std::unique_ptr<storage::replicated::ClusterHome> home_;
-  std::optional<Membership> membership_;  // null: the fleet has one partition
+  std::optional<Membership> membership_;  // null: it writes no record
   std::optional<std::uint32_t> partition_;
   persist::LoadedRows rows_;
   std::optional<storage::Status> loaded_;  // nullopt: AwaitLeadership has not returned yet
@@ -131,8 +151,9 @@ class Run {
   std::string error_;
   std::uint64_t epoch_ = 0;
   storage::replicated::Beat highest_;
-  static constexpr TimeUs kNoClose = std::numeric_limits<TimeUs>::max();
-  TimeUs close_at_ = kNoClose;  // when it closes the connections if etcd still confirms nothing
+  persist::Confirmation confirmation_;
+  std::optional<TimeUs> unconfirmed_since_;
+  TimeUs told_at_ = 0;
   bool has_view_ = false;       // the observer has a new view
   bool is_woken_ = false;
   bool is_stop_asked_ = false;

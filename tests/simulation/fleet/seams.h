@@ -78,7 +78,8 @@ struct StoreSizes {
   static inline std::int64_t compact_every = 0;
   static inline std::uint64_t batch_bytes_max =
       0;  // with this many bytes of batches, a snapshot begins
-  static inline std::size_t kept_bytes_max = 0;  // kKeptBytesMax of a LogReading
+  static inline std::uint64_t bytes_of_a_batch = 0;  // what each batch counts in addition
+  static inline std::size_t kept_bytes_max = 0;      // kKeptBytesMax of a LogReading
 };
 
 // Replaces std::random_device: returns the same numbers in each run of a seed.

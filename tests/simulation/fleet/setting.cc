@@ -45,6 +45,39 @@ void ChooseBalance(Setting& setting) {
   setting.trouble_every = random.Between(kSecond, 3 * kSecond);
 }
 
+// The nodes of some fleets of one partition write records too. One of the nodes that do may not be
+// reachable.
+void ChooseRecords(Setting& setting) {
+  simulation::Random random(setting.seed ^ 0x7265636f);
+  setting.has_records = setting.partitions > 1 || random.OneIn(8);
+  if (!setting.has_records || setting.has_only_slow_etcd) return;
+  if (setting.partitions == 1) setting.nodes = static_cast<int>(random.Between(3, 4));
+  setting.breaks_watches = random.OneIn(4);
+  const auto node = static_cast<int>(random.Below(static_cast<std::uint64_t>(setting.nodes)));
+  if (random.OneIn(4)) setting.unreachable = node;
+}
+
+// In some fleets, snapshots begin when the log has many small frames, as in those with few locks.
+void ChooseFrames(Setting& setting) {
+  simulation::Random random(setting.seed ^ 0x6672616d);
+  if (!random.OneIn(8)) return;
+  setting.batches_max = static_cast<std::uint64_t>(random.Between(10, 60));
+  setting.batch_bytes_max = 64 << 20;
+  setting.frame_bytes_max = 1 << 20;
+}
+
+// More trouble with etcd. Its choices do not change those above.
+void ChooseEtcdTrouble(Setting& setting) {
+  simulation::Random random(setting.seed ^ 0x65746364);
+  if (setting.has_only_slow_etcd) return;
+  setting.changes_passwords = random.OneIn(8);
+  setting.has_second_endpoint = random.OneIn(8);
+  setting.cuts_off_for_long = random.OneIn(8);
+  setting.fails_at_take_overs = random.OneIn(8);
+  // The leader must last until etcd is back.
+  if (setting.fails_at_take_overs) setting.trouble_every = 10 * kSecond;
+}
+
 }  // namespace
 
 Setting MakeSetting(std::uint64_t seed, bool has_partitions) {
@@ -83,6 +116,9 @@ Setting MakeSetting(std::uint64_t seed, bool has_partitions) {
       random.OneIn(2) ? 64 << 20 : std::max<std::int64_t>(random.Between(-400, 400), 0));
   ChooseFleet(setting, has_partitions);
   ChooseBalance(setting);
+  ChooseRecords(setting);
+  ChooseFrames(setting);
+  ChooseEtcdTrouble(setting);
   return setting;
 }
 

@@ -17,7 +17,10 @@
 #include "tests/simulation/fleet/fleet_node.h"
 #include "tests/simulation/fleet/ledger.h"
 #include "tests/simulation/fleet/listener.h"
+#include "tests/simulation/fleet/log_judge.h"
+#include "tests/simulation/fleet/report_judge.h"
 #include "tests/simulation/fleet/run.h"
+#include "tests/simulation/fleet/succession_judge.h"
 #include "tests/simulation/random.h"
 
 namespace fairlock::fleet {
@@ -49,10 +52,14 @@ class SimulatedFleet {
   void SlowDown();
   void Lose(Node& node);
   void TroubleTakeOver(Node& node);
+  void TroubleLead();
   void TroubleHandOver(const std::string& claim);
   void Pause(Node& node, TimeUs duration);
   void Kill(Node& node);
+  void Stop(Node& node);
+  void CutOff(Node& node, TimeUs duration);
   void SetClock();
+  void TroubleEtcd();
   void Compact();
   void RestoreBackup();
   void AcceptRestore();
@@ -62,15 +69,19 @@ class SimulatedFleet {
   bool IsLed(std::uint32_t partition) const;
   bool AllServe() const;
   bool Leads(const std::string& name) const;
+  bool Balances(const std::string& name) const;
+  bool IsReachable(const Node& node) const { return node.number != setting_.unreachable; }
+  void CheckClients();
   void CheckRecovery();
   void CheckAssignments();
   void Fail(std::string text);
-  Node& AnyNode(bool prefers_leader);
+  Node& AnyNode(bool prefers_leader, simulation::Random& random);
 
   const Setting setting_;
   const bool has_history_;
   simulation::Random random_;
   simulation::Random clock_random_;  // for the machines' wall clocks alone
+  simulation::Random etcd_random_;   // for TroubleEtcd alone
   Scheduler scheduler_;
   EtcdModel etcd_;
   EtcdNetwork network_;
@@ -79,10 +90,19 @@ class SimulatedFleet {
   ClientWorld world_;
   AssignmentJudge assignments_;
   BalanceJudge balance_;
+  ReportJudge reports_;
+  SuccessionJudge succession_;
+  LogJudge log_;
   std::deque<Node> nodes_;
   std::vector<std::unique_ptr<Client>> clients_;
   std::vector<std::unique_ptr<Listener>> listeners_;
-  std::vector<std::pair<std::weak_ptr<Link>, fleet::Run*>> open_links_;
+  struct OpenLink {
+    std::weak_ptr<Link> link;
+    Node* node = nullptr;
+    fleet::Run* run = nullptr;
+    TimeUs since = 0;
+  };
+  std::vector<OpenLink> open_links_;
   std::map<std::string, std::uint64_t> epochs_;  // by the keys of the beats
   FleetReport report_;
   std::uint64_t requests_ = 0;

@@ -8,15 +8,15 @@
 
 namespace fairlock::fleet {
 
-Node& SimulatedFleet::AnyNode(bool prefers_leader) {
+Node& SimulatedFleet::AnyNode(bool prefers_leader, simulation::Random& random) {
   std::vector<Node*> leaders;
   for (Node& node : nodes_) {
     if (node.run && node.run->leads()) leaders.push_back(&node);
   }
   if (prefers_leader && !leaders.empty()) {
-    return *leaders[setting_.partitions == 1 ? 0 : random_.Below(leaders.size())];
+    return *leaders[setting_.partitions == 1 ? 0 : random.Below(leaders.size())];
   }
-  return nodes_[random_.Below(nodes_.size())];
+  return nodes_[random.Below(nodes_.size())];
 }
 
 void SimulatedFleet::Pause(Node& node, TimeUs duration) {
@@ -26,6 +26,7 @@ void SimulatedFleet::Pause(Node& node, TimeUs duration) {
   scheduler_.After(duration, [this, &node, number = node.run->number()] {
     if (!node.run || node.run->number() != number) return;
     TellEvent(node.name + ": continues");
+    node.continued_at = scheduler_.now();
     scheduler_.Continue(node.run->process());
   });
 }
@@ -38,10 +39,10 @@ void SimulatedFleet::Kill(Node& node) {
 
 void SimulatedFleet::MakeTrouble() {
   if (is_healed_) return;
-  Node& node = AnyNode(!random_.OneIn(3));
+  Node& node = AnyNode(!random_.OneIn(3), random_);
   if (setting_.has_only_slow_etcd) {
     SlowDown();
-  } else if (setting_.partitions > 1 && random_.OneIn(3)) {
+  } else if (setting_.has_records && random_.OneIn(3)) {
     StrikeMembership(node);
   } else {
     StrikeNode(node);
@@ -97,10 +98,7 @@ void SimulatedFleet::StrikeNode(Node& node) {
       Kill(node);
       break;
     case 5:
-      if (node.run) {
-        TellEvent(node.name + ": is asked to stop");
-        node.run->Stop();
-      }
+      Stop(node);
       break;
     case 6:
       TellEvent("etcd is down");
@@ -108,14 +106,30 @@ void SimulatedFleet::StrikeNode(Node& node) {
       break;
     case 7:
     case 8:
-      if (!node.run) break;
-      TellEvent(node.name + ": is cut off from etcd");
-      network_.CutOff(node.name, now + random_.Between(300 * kMs, 6 * kSecond));
+      if (node.run) CutOff(node, random_.Between(300 * kMs, 6 * kSecond));
       break;
     default:
       Compact();
       break;
   }
+}
+
+void SimulatedFleet::Stop(Node& node) {
+  if (!node.run) return;
+  TellEvent(node.name + ": is asked to stop");
+  node.run->Stop();
+}
+
+void SimulatedFleet::CutOff(Node& node, TimeUs duration) {
+  TellEvent(node.name + ": is cut off from etcd");
+  network_.CutOff(node.name, scheduler_.now() + duration);
+}
+
+// Strikes when a node has loaded the locks, before etcd has confirmed a write of it.
+void SimulatedFleet::TroubleLead() {
+  if (is_healed_ || !setting_.fails_at_take_overs || etcd_random_.OneIn(2)) return;
+  TellEvent("etcd is down");
+  network_.StopEtcdUntil(scheduler_.now() + etcd_random_.Between(kSecond, 8 * kSecond));
 }
 
 // Strikes while the node reads the log, which takes a few milliseconds.
@@ -150,6 +164,31 @@ void SimulatedFleet::SetClock() {
   scheduler_.After(clock_random_.Between(kMs, 4 * kSecond), [this] { SetClock(); });
 }
 
+// Trouble with etcd that only some seeds have.
+void SimulatedFleet::TroubleEtcd() {
+  if (is_healed_) return;
+  const TimeUs now = scheduler_.now();
+  if (setting_.changes_passwords) {
+    TellEvent("etcd refuses all logins");
+    network_.RefuseLoginsUntil(now + etcd_random_.Between(100 * kMs, 5 * kSecond));
+  }
+  if (setting_.has_second_endpoint) {
+    TellEvent("the second endpoint leads to another etcd cluster");
+    network_.MisleadUntil(now + etcd_random_.Between(100 * kMs, 8 * kSecond));
+  }
+  if (setting_.breaks_watches) {
+    Node& node = AnyNode(false, etcd_random_);
+    TellEvent(node.name + ": its watches fail");
+    network_.BreakStreams(node.name, now + etcd_random_.Between(kSecond, 8 * kSecond));
+  }
+  if (setting_.cuts_off_for_long) {
+    CutOff(AnyNode(true, etcd_random_), etcd_random_.Between(6 * kSecond, 12 * kSecond));
+  }
+  // The next leader then takes over at once, while most leases have long to run.
+  if (setting_.fails_at_take_overs && !network_.is_down()) Stop(AnyNode(true, etcd_random_));
+  scheduler_.After(etcd_random_.Between(kSecond, 10 * kSecond), [this] { TroubleEtcd(); });
+}
+
 void SimulatedFleet::Compact() {
   TellEvent("someone compacts etcd's history");
   etcd_.Compact(etcd_.revision());
@@ -167,6 +206,9 @@ void SimulatedFleet::RestoreBackup() {
   ForgetTakeOvers();
   const std::string prefix = storage::replicated::FleetPrefix(kFleetName) + "n/";
   balance_.Restore();
+  reports_.Restore();
+  succession_.Restore();
+  log_.Restore();
   assignments_.Restore(etcd_.Range({.key = prefix, .range_end = etcd::EndOfPrefix(prefix)}).found);
   network_.EndStreams();
   ledger_.ForgetAll();
@@ -190,8 +232,12 @@ void SimulatedFleet::Heal() {
   network_.set_faults({});
   network_.StopEtcdUntil(0);
   network_.SlowDownUntil(0);
+  network_.RefuseLoginsUntil(0);
+  network_.MisleadUntil(0);
+  network_.BreakStreams("", 0);
   for (Node& node : nodes_) {
     if (node.run) scheduler_.Continue(node.run->process());
+    node.continued_at = scheduler_.now();
     network_.CutOff(node.name, 0);
   }
 }
