@@ -248,19 +248,18 @@ A EtcdClient::Call(std::function<A(fleet::EtcdModel&)> execute, Timeout timeout,
 }
 
 TxnAnswer EtcdClient::Transact(const Txn& txn, Timeout timeout) {
-  return Call<TxnAnswer>(
-      [txn](fleet::EtcdModel& model) { return model.Transact(txn); }, timeout, Outcome::kUnknown);
+  return Call<TxnAnswer>([txn](fleet::EtcdModel& model) { return model.Transact(txn); }, timeout,
+                         Outcome::kUnknown);
 }
 
 RangeAnswer EtcdClient::Range(const Get& get, Timeout timeout) {
-  return Call<RangeAnswer>(
-      [get](fleet::EtcdModel& model) { return model.Range(get); }, timeout, Outcome::kUnavailable);
+  return Call<RangeAnswer>([get](fleet::EtcdModel& model) { return model.Range(get); }, timeout,
+                           Outcome::kUnavailable);
 }
 
 Answer EtcdClient::Compact(std::int64_t revision, Timeout timeout) {
-  return Call<Answer>(
-      [revision](fleet::EtcdModel& model) { return model.Compact(revision); }, timeout,
-      Outcome::kUnknown);
+  return Call<Answer>([revision](fleet::EtcdModel& model) { return model.Compact(revision); },
+                      timeout, Outcome::kUnknown);
 }
 
 LeaseAnswer EtcdClient::GrantLease(std::chrono::seconds ttl, Timeout timeout) {
@@ -270,14 +269,13 @@ LeaseAnswer EtcdClient::GrantLease(std::chrono::seconds ttl, Timeout timeout) {
 }
 
 LeaseAnswer EtcdClient::KeepLeaseAlive(std::int64_t id, Timeout timeout) {
-  return Call<LeaseAnswer>(
-      [id](fleet::EtcdModel& model) { return model.KeepLeaseAlive(id); }, timeout,
-      Outcome::kUnavailable);
+  return Call<LeaseAnswer>([id](fleet::EtcdModel& model) { return model.KeepLeaseAlive(id); },
+                           timeout, Outcome::kUnavailable);
 }
 
 Answer EtcdClient::RevokeLease(std::int64_t id, Timeout timeout) {
-  return Call<Answer>(
-      [id](fleet::EtcdModel& model) { return model.RevokeLease(id); }, timeout, Outcome::kUnknown);
+  return Call<Answer>([id](fleet::EtcdModel& model) { return model.RevokeLease(id); }, timeout,
+                      Outcome::kUnknown);
 }
 
 StatusAnswer EtcdClient::StatusOf(std::size_t /*endpoint*/, Timeout timeout) {

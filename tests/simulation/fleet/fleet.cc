@@ -178,36 +178,35 @@ void SimulatedFleet::Start(Node& node) {
                  .wall_offset = [&node] { return node.wall_offset; },
                  .turn = setting_.turn},
       links_,
-      RunHooks{.event = [this](const std::string& text) { TellEvent(text); },
-               .taken_over =
-                   [this, &node] {
-                     node.taken_over_at = scheduler_.now();
-                     TroubleTakeOver(node);
-                   },
-               .led =
-                   [this, &node](const ServedBy& by) {
-                     ++report_.leads;
-                     node.led_at = scheduler_.now();
-                     ledger_.Lead(by);
-                     TroubleLead();
-                   },
-               .confirmed = [this](const ServedBy& by,
-                                   TimeUs since) { ledger_.StandStill(by, since); },
-               .told =
-                   [this, &node](const command::FleetReport& report, bool is_unsure) {
-                     reports_.See({report, is_unsure, std::max(node.continued_at, node.led_at)},
-                                  scheduler_.now());
-                   },
-               .reaches =
-                   [this](const std::string& name) {
-                     return IsReachable(*std::ranges::find(nodes_, name, &Node::name));
-                   },
-               .ranked =
-                   [this](const auto& view, const auto& own) {
-                     succession_.SeeRanked(view.nodes, own, scheduler_.now());
-                   },
-               .hands_over =
-                   [this](const HandOver& hand_over) { succession_.SeeHandOver(hand_over); }});
+      RunHooks{
+          .event = [this](const std::string& text) { TellEvent(text); },
+          .taken_over =
+              [this, &node] {
+                node.taken_over_at = scheduler_.now();
+                TroubleTakeOver(node);
+              },
+          .led =
+              [this, &node](const ServedBy& by) {
+                ++report_.leads;
+                node.led_at = scheduler_.now();
+                ledger_.Lead(by);
+                TroubleLead();
+              },
+          .confirmed = [this](const ServedBy& by, TimeUs since) { ledger_.StandStill(by, since); },
+          .told =
+              [this, &node](const command::FleetReport& report, bool is_unsure) {
+                reports_.See({report, is_unsure, std::max(node.continued_at, node.led_at)},
+                             scheduler_.now());
+              },
+          .reaches =
+              [this](const std::string& name) {
+                return IsReachable(*std::ranges::find(nodes_, name, &Node::name));
+              },
+          .ranked =
+              [this](const auto& view, const auto& own) {
+                succession_.SeeRanked(view.nodes, own, scheduler_.now());
+              },
+          .hands_over = [this](const HandOver& hand_over) { succession_.SeeHandOver(hand_over); }});
   TellEvent(node.name + ": starts");
   fleet::Run& run = *node.run;
   succession_.Begin(node.name);

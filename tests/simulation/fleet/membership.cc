@@ -98,8 +98,7 @@ command::FleetReport Membership::Report() const {
   report.node = own_.name;
   if (assignment_) {
     const bool has_others = assignment_->partitions > 1;
-    report.dialect =
-        has_others ? command::FleetDialect::kCluster : command::FleetDialect::kPlain;
+    report.dialect = has_others ? command::FleetDialect::kCluster : command::FleetDialect::kPlain;
     report.partition = assignment_->partition;
     report.partitions = assignment_->partitions;
   }

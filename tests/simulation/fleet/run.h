@@ -154,7 +154,7 @@ class Run {
   persist::Confirmation confirmation_;
   std::optional<TimeUs> unconfirmed_since_;
   TimeUs told_at_ = 0;
-  bool has_view_ = false;       // the observer has a new view
+  bool has_view_ = false;  // the observer has a new view
   bool is_woken_ = false;
   bool is_stop_asked_ = false;
   std::string successor_;  // the node that this one hands over to for the balance; empty: none

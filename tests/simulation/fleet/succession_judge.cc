@@ -80,8 +80,8 @@ void SuccessionJudge::SeeHandOver(const HandOver& hand_over) {
   for (std::size_t i = 0; i < moments_.size(); ++i) {
     const bool was_over = i + 1 < moments_.size() && moments_[i + 1].since < hand_over.known_at;
     if (was_over) continue;
-    const bool is_ready = HasReady(moments_[i].nodes, hand_over.partition, hand_over.leader,
-                                   hand_over.successor);
+    const bool is_ready =
+        HasReady(moments_[i].nodes, hand_over.partition, hand_over.leader, hand_over.successor);
     was_ready |= is_ready;
     was_always &= is_ready;
   }
