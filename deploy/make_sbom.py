@@ -4,8 +4,8 @@
     deploy/make_sbom.py PROGRAM FILE
 
 Licences and compiled-in libraries come from docs/DEPENDENCIES.md, which has the names of Debian 12;
-shared libraries, their own dependencies and all versions come from this machine. The same input gives the same bytes: the date
-is that of the newest entry in deploy/debian/changelog.
+shared libraries, their own dependencies and all versions come from this machine. The same input
+gives the same bytes: the date is that of the newest entry in deploy/debian/changelog.
 """
 
 import datetime
@@ -39,8 +39,8 @@ def listed():
 
 
 def stem(package):
-    """Returns what its name has in common with that of other versions: librocksdb7.8, libssl3t64 and
-    libboost1.81-dev without their numbers."""
+    """Returns what its name has in common with that of other versions: librocksdb7.8, libssl3t64
+    and libboost1.81-dev without their numbers."""
     return re.sub(r"\d+(\.\d+)*(t64)?", "", package)
 
 
