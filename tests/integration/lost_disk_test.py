@@ -71,7 +71,8 @@ def remove_the_lock(server):
 
 # The kinds of harm, and what the log says about each.
 HARMS = {
-    remove_all: "{data} was removed or renamed while the server was running",
+    # The server may look while files are gone, but not yet the folder.
+    remove_all: " was removed or renamed while the server was running",
     remove_what_is_in_it: "{data}/fairlock.id was removed or renamed while the server was running",
     rename: "{data} was removed or renamed while the server was running",
     put_another_folder_in_its_place: "{data} is not the one that the server opened",
