@@ -70,7 +70,7 @@ Result<MatchedKeys> MatchingKeys(const BreakOptions& options, FleetLeaders& lead
   return keys;
 }
 
-// Who gets the lock once its holds and reservations have ended; nullopt if that is not known.
+// The owner that gets the lock once its holds and reservations have ended; nullopt if unknown.
 std::optional<PlaceView> FindNext(Client& client, const std::string& key) {
   const Result<protocol::Reply> places = client.Ask({"QUEUE", key, "COUNT", kPlacesRead});
   if (!places) return std::nullopt;

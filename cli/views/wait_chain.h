@@ -1,4 +1,4 @@
-// Who blocks a request, what blocks those owners in turn, and so on up to the root.
+// The owners that block a request, what blocks those owners in turn, and so on up to the root.
 #pragma once
 
 #include <boost/json/array.hpp>

@@ -1,4 +1,4 @@
-// What a node tells of who leads its fleet, from what it knows.
+// What a node says about the leader of its fleet, from what it knows.
 #pragma once
 
 #include <cstdint>
