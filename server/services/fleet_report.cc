@@ -66,15 +66,15 @@ void ReportDoubt(const FleetKnowledge& known, command::FleetReport& report) {
 command::FleetNode NodeIn(const FleetKnowledge& known, const command::FleetReport& report,
                           const NodeRecord& record) {
   const bool is_own = record.name == report.node;
-  const bool is_peer = record.partition == report.partition;
-  const NodeRecord* const leader =
-      is_peer ? FindRecord(known.view, report.leader)
-              : storage::replicated::LeaderOf(known.view.nodes, record.partition);
-  auto role = record.leads ? command::FleetRole::kLost : command::FleetRole::kStandby;
-  if (&record == leader) role = command::FleetRole::kLeader;
+  const NodeRecord& node = is_own ? known.own : record;
+  const bool leads =
+      node.partition == report.partition
+          ? node.name == report.leader
+          : &record == storage::replicated::LeaderOf(known.view.nodes, record.partition);
+  auto role = node.leads ? command::FleetRole::kLost : command::FleetRole::kStandby;
+  if (leads) role = command::FleetRole::kLeader;
   if (is_own && report.is_unsure) role = command::FleetRole::kUnsure;
-  const bool is_unreached = storage::replicated::IsUnreached(known.view.nodes, record);
-  return NodeOf(is_own ? known.own : record, role, is_unreached);
+  return NodeOf(node, role, storage::replicated::IsUnreached(known.view.nodes, record));
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ void BalanceJudge::HearBeat(std::uint32_t partition, const std::string& value, T
   const Beat& beat = decoded.value();
   Led& led = led_[partition];
   const bool was_named = led.beat.state == Beat::State::kHandedOver && !led.beat.successor.empty();
-  if (was_named && options_.leads(led.beat.leader)) {
+  if (was_named && options_.leads(led.beat.leader, partition)) {
     Fail(led.beat.leader + " still leads, but " + beat.leader + " has taken over");
   }
   const bool is_judged = healed_at_ >= 0 && led.since > healed_at_ + kRepairs;

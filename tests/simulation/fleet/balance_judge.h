@@ -33,8 +33,8 @@ struct BalanceJudgeOptions {
   std::string prefix;
   std::uint32_t partitions = 1;
   TimeUs balance_after = 0;
-  // Whether the node leads a partition at this moment, according to its process.
-  std::function<bool(const std::string& node)> leads;
+  // Whether the node leads the partition at this moment, according to its process.
+  std::function<bool(const std::string& node, std::uint32_t partition)> leads;
   // Whether the node hands over for the balance, according to its process.
   std::function<bool(const std::string& node)> balances;
 };

@@ -49,7 +49,8 @@ SimulatedFleet::SimulatedFleet(const Setting& setting, bool has_history)
       balance_({.prefix = storage::replicated::FleetPrefix(kFleetName),
                 .partitions = static_cast<std::uint32_t>(setting.partitions),
                 .balance_after = setting.balance_after,
-                .leads = [this](const std::string& node) { return Leads(node); },
+                .leads = [this](const std::string& node,
+                                std::uint32_t partition) { return Leads(node, partition); },
                 .balances = [this](const std::string& node) { return Balances(node); }}),
       reports_(storage::replicated::FleetPrefix(kFleetName)),
       succession_(storage::replicated::FleetPrefix(kFleetName)),
@@ -306,9 +307,10 @@ void SimulatedFleet::StartClients() {
   }
 }
 
-bool SimulatedFleet::Leads(const std::string& name) const {
+bool SimulatedFleet::Leads(const std::string& name, std::uint32_t partition) const {
   const auto node = std::ranges::find(nodes_, name, &Node::name);
-  return node != nodes_.end() && node->run && node->run->leads();
+  return node != nodes_.end() && node->run && node->run->leads() &&
+         node->run->partition() == partition;
 }
 
 bool SimulatedFleet::Balances(const std::string& name) const {

@@ -159,6 +159,7 @@ void Ledger::TakeGrant(const Request& request, const Reply& reply, Key& key, Own
           {.token = token,
            .from = reply.decided,
            .until = lease_from + request.lease - kSlack,
+           .counted = std::max(lease_from, reply.decided),
            .asked = request.sent,
            .partition = request.partition});
 }
@@ -290,6 +291,7 @@ void Ledger::TakeRenew(const Request& request, const Reply& reply, Key& key, Own
           {.token = request.token,
            .from = reply.decided,
            .until = request.sent + request.lease - kSlack,
+           .counted = reply.decided,
            .asked = request.sent,
            .partition = request.partition});
 }
@@ -370,12 +372,13 @@ void Ledger::StandStill(const ServedBy& by, TimeUs since) {
     return lead.partition == by.partition && lead.loaded_at > by.loaded_at;
   };
   if (std::ranges::any_of(leads_, is_newer)) return;
-  const TimeUs stood = std::max<TimeUs>(Time().now() - since - kSlack, 0);
   for (Key& key : keys_) {
     for (Owner& owner : key.owners) {
       for (Sure& sure : owner.sure) {
         const bool runs = sure.partition == by.partition && !sure.is_released;
-        if (runs && sure.until > since) sure.until += stood;
+        if (!runs || sure.until <= since) continue;
+        const TimeUs from = std::max(since, sure.counted);
+        sure.until += std::max<TimeUs>(Time().now() - from - kSlack, 0);
       }
     }
   }

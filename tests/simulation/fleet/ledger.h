@@ -65,6 +65,7 @@ class Ledger {
     Token token = 0;
     TimeUs from = 0;
     TimeUs until = 0;
+    TimeUs counted = 0;  // its lease is counted from then on
     TimeUs asked = 0;
     int partition = 0;
     bool is_released = false;  // its owner has sent UNLOCK

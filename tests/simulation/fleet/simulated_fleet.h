@@ -68,7 +68,7 @@ class SimulatedFleet {
   bool IsLed() const;
   bool IsLed(std::uint32_t partition) const;
   bool AllServe() const;
-  bool Leads(const std::string& name) const;
+  bool Leads(const std::string& name, std::uint32_t partition) const;
   bool Balances(const std::string& name) const;
   bool IsReachable(const Node& node) const { return node.number != setting_.unreachable; }
   void CheckClients();
