@@ -96,6 +96,8 @@ int main(int argc, char** argv) {
       return EXIT_SUCCESS;
     case Action::kCheckData:
       return CheckData(line.config) ? EXIT_SUCCESS : EXIT_FAILURE;
+    case Action::kSalvage:
+      return fairlock::server::SalvageFolder(line.config) ? EXIT_SUCCESS : EXIT_FAILURE;
     case Action::kImport:
       return fairlock::server::ImportData(line.config, line.imported) ? EXIT_SUCCESS : EXIT_FAILURE;
     case Action::kCreateFleet:

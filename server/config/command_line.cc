@@ -18,6 +18,7 @@ struct GivenOptions {
   bool check_config = false;
   bool print_config = false;
   bool check_data = false;
+  bool salvage = false;
   bool initialise = false;
   bool hash_password = false;
   bool version = false;
@@ -79,6 +80,7 @@ void Describe(CLI::App& app, GivenOptions& given) {
   app.add_flag("--check-config", given.check_config);
   app.add_flag("--print-config", given.print_config);
   app.add_flag("--check-data", given.check_data);
+  app.add_flag("--salvage", given.salvage);
   app.add_flag("--init", given.initialise);
   AddText(app, "--restore", given.backup);
   AddText(app, "--import", given.imported);
@@ -168,6 +170,7 @@ Action ActionOf(const GivenOptions& given) {
   if (given.print_config) return Action::kPrintConfig;
   if (given.check_config) return Action::kCheckConfig;
   if (given.check_data) return Action::kCheckData;
+  if (given.salvage) return Action::kSalvage;
   if (given.hash_password) return Action::kHashPassword;
   if (!given.imported.empty()) return Action::kImport;
   if (!given.partitions.empty()) return Action::kCreateFleet;

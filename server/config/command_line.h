@@ -14,6 +14,7 @@ enum class Action : std::uint8_t {
   kCheckConfig,
   kPrintConfig,
   kCheckData,
+  kSalvage,
   kRestore,
   kImport,
   kCreateFleet,

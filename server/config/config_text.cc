@@ -112,6 +112,9 @@ std::string HelpText() {
   text += HelpEntry("--check-data",
                     "Read the whole data folder, or the log of a fleet in etcd, report its "
                     "contents and any damage, and exit.");
+  text += HelpEntry("--salvage",
+                    "Keep the intact beginning of a damaged data folder, report which locks may be "
+                    "missing, and exit.");
   text += HelpEntry("--init", "Start with an empty data folder, even if it had data before.");
   text += HelpEntry("--restore BACKUP", "Restore the data folder from a backup, and exit.");
   text += HelpEntry("--import DIR",

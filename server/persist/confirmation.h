@@ -17,7 +17,7 @@ class Confirmation {
  public:
   // How long it waits before it closes the connections, and between two times. A leader is unsure
   // only after kUnsureAfterMs.
-  static constexpr engine::DurationMs kCloseEveryMs = 3'000;
+  static constexpr engine::DurationMs kCloseEveryMs = kKeepUnsureMs;
 
   // Call this when the log begins, and whenever its state changes.
   void See(const StateLogState& state, engine::TimeMs now);

@@ -253,6 +253,9 @@ void LoadedRows::TakeMeta(std::string_view key, std::string_view value) {
   } else if (row.name == storage::MetaName::kLastRun) {
     last_run_.flags = row.number;
     last_run_.boot_id = row.text;
+  } else if (row.name == storage::MetaName::kGrantDelay) {
+    last_run_.grant_delay_ms =
+        static_cast<engine::DurationMs>(std::min<std::uint64_t>(row.number, engine::kLeaseMsMax));
   }
 }
 

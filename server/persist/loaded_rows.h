@@ -41,8 +41,14 @@ class LoadedRows final : public storage::ChangeSink {
   storage::Status Finish();
 
   std::uint64_t token_ceiling() const { return token_ceiling_; }
-  const std::string& last_boot_id() const { return last_run_.boot_id; }
-  std::uint64_t last_run_flags() const { return last_run_.flags; }  // of storage's LastRun
+  // What the last run left for the next one.
+  struct LastRun {
+    std::string boot_id = {};
+    std::uint64_t flags = 0;  // storage::kLastRun...
+    // For how long nothing new may be granted, because locks may be missing; 0 if none are.
+    engine::DurationMs grant_delay_ms = 0;
+  };
+  const LastRun& last_run() const { return last_run_; }
   std::uint64_t newest_token() const;
   std::size_t size() const { return rows_.size() + element_count_; }
   bool has_long_leases() const { return has_long_leases_; }
@@ -120,10 +126,7 @@ class LoadedRows final : public storage::ChangeSink {
   std::vector<Ranked> limits_;  // by age
   std::vector<Ranked> values_;  // in no order
   std::uint64_t token_ceiling_ = 0;
-  struct {
-    std::string boot_id;
-    std::uint64_t flags = 0;
-  } last_run_;
+  LastRun last_run_;
   bool has_long_leases_ = false;
 };
 

@@ -76,8 +76,10 @@ StateLog::StateLog(engine::LockEngine& engine, storage::LogHome& home, const Loa
     }
   }
   engine_.EndRestore(tokens_.ceiling(), step);
-  if (may_have_lost_leases_ && options_.start_delay_ms > 0) {
-    grants_from_ = step.now + options_.start_delay_ms;
+  const engine::DurationMs delay_ms =
+      std::max(grant_delay_ms_, may_have_lost_leases_ ? options_.start_delay_ms : 0);
+  if (delay_ms > 0) {
+    grants_from_ = step.now + delay_ms;
     engine_.DelayGrantsUntil(grants_from_);
   }
   if (keeps_locks()) {
@@ -92,14 +94,15 @@ StateLog::StateLog(engine::LockEngine& engine, storage::LogHome& home, const Loa
 }
 
 void StateLog::JudgeLastRun(const LoadedRows& rows) {
-  const auto did = [&](std::uint64_t flag) { return (rows.last_run_flags() & flag) != 0; };
+  const auto did = [&](std::uint64_t flag) { return (rows.last_run().flags & flag) != 0; };
   const bool is_first = rows.token_ceiling() == 0;
-  const bool is_same_boot = !boot_id_.empty() && boot_id_ == rows.last_boot_id();
+  const bool is_same_boot = !boot_id_.empty() && boot_id_ == rows.last_run().boot_id;
   const bool has_lost_power =
       !did(storage::kLastRunStoppedCleanly) && !did(storage::kLastRunSynced) && !is_same_boot;
   const bool has_lost = !is_first && (!did(storage::kLastRunPersistedLocks) || has_lost_power);
-  may_have_lost_leases_ =
-      has_lost || did(storage::kLastRunDelayedGrants) || home_.is_copy() || !keeps_locks();
+  grant_delay_ms_ = rows.last_run().grant_delay_ms;
+  may_have_lost_leases_ = has_lost || grant_delay_ms_ > 0 || did(storage::kLastRunDelayedGrants) ||
+                          home_.is_copy() || !keeps_locks();
 }
 
 void StateLog::BeginRun() {
@@ -127,6 +130,12 @@ void StateLog::WriteMeta(storage::RecordWriter& record, std::uint64_t run_flags)
                                   .number = tokens_.stored_ceiling()});
   PutRow(record, storage::MetaRow{
                      .name = storage::MetaName::kLastRun, .number = run_flags, .text = boot_id_});
+  if (grant_delay_ms_ > 0) WriteGrantDelay(record);
+}
+
+void StateLog::WriteGrantDelay(storage::RecordWriter& record) const {
+  PutRow(record, storage::MetaRow{.name = storage::MetaName::kGrantDelay,
+                                  .number = static_cast<std::uint64_t>(grant_delay_ms_)});
 }
 
 // The rows of a snapshot that do not belong to locks.
@@ -243,6 +252,7 @@ void StateLog::ReserveTokens() {
 // written before the grants that follow.
 void StateLog::LogDelayOver() {
   grants_from_ = 0;
+  if (std::exchange(grant_delay_ms_, 0) > 0) WriteGrantDelay(batch_);
   WriteMeta(batch_, RunFlags());
   Append();
 }
@@ -281,9 +291,12 @@ StateLogState StateLog::state() const {
           .is_unsure = is_unsure_};
 }
 
-void StateLog::AwaitJournal() {
-  journal_.AwaitWritten();
+bool StateLog::AwaitJournal(engine::DurationMs unconfirmed_ms_max) {
+  const engine::DurationMs ms_max =
+      options_.confirms_replies ? unconfirmed_ms_max : storage::Journal::kAwaitMsMax;
+  const bool is_written = journal_.AwaitWritten(ms_max);
   if (home_status_.ok()) progress_ = journal_.Look();
+  return is_written;
 }
 
 void StateLog::Stop(engine::TimeMs now) {

@@ -39,6 +39,8 @@ inline storage::Durability StorageDurabilityOf(Durability durability) {
 
 // A log that confirms replies is unsure after this time without a completed write.
 constexpr engine::DurationMs kUnsureAfterMs = 2'000;
+// For how long a leader that is unsure keeps the connections of its clients.
+constexpr engine::DurationMs kKeepUnsureMs = 3'000;
 
 struct StateLogOptions {
   Durability durability = Durability::kAsync;
@@ -125,8 +127,9 @@ class StateLog {
   // all waiting places, and makes everything durable. Blocks. REQUIRES: all replies that may be
   // sent have been sent.
   void Stop(engine::TimeMs now);
-  // Blocks until the journal has written everything that was handed to it.
-  void AwaitJournal();
+  // Blocks until the journal has written everything that was handed to it. A log that confirms
+  // replies does so for at most that long; returns false if it was not long enough.
+  bool AwaitJournal(engine::DurationMs unconfirmed_ms_max = storage::Journal::kAwaitMsMax);
 
   void set_free_bytes_min(std::uint64_t bytes) { space_.set_free_bytes_min(bytes); }
   StateLogFigures Figures() const;
@@ -151,6 +154,7 @@ class StateLog {
   void ReserveTokens();
   void LogDelayOver();
   void WriteMeta(storage::RecordWriter& record, std::uint64_t run_flags) const;
+  void WriteGrantDelay(storage::RecordWriter& record) const;
   void WriteHead(storage::RecordWriter& slice, std::uint64_t run_flags, const Moment& moment);
   void CheckHome(engine::TimeMs now);
   void EndWriters();
@@ -174,6 +178,7 @@ class StateLog {
     engine::TimeMs beat = engine::kNever;  // with confirms_replies: when an idle log confirms
   } due_;
   engine::TimeMs grants_from_ = 0;  // the end of the start delay; 0: it is over, or there is none
+  engine::DurationMs grant_delay_ms_ = 0;  // of salvaged locks, while it runs
   std::string boot_id_;
   storage::Status home_status_;
   bool may_have_lost_leases_ = false;

@@ -3,11 +3,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <ctime>
 #include <filesystem>
 #include <iostream>
 
+#include "server/command/table/duration_text.h"
+#include "server/command/table/text.h"
+#include "server/net/clock.h"
 #include "storage/data_folder/check_data.h"
+#include "storage/data_folder/salvage_data.h"
 #include "storage/records/rows.h"
 
 namespace fairlock::server {
@@ -57,6 +63,7 @@ void GiveToOwnerOf(const std::filesystem::path& parent, const std::string& folde
     }
   };
   give(folder);
+  if (!std::filesystem::is_directory(folder, error)) return;
   for (std::filesystem::recursive_directory_iterator entry(folder, error), end;
        !error && entry != end; entry.increment(error)) {
     give(entry->path());
@@ -96,6 +103,81 @@ bool PrintDataReport(const Config& config) {
   std::cout << folder << ": ";
   PrintContents(report.value());
   return report->is_whole();
+}
+
+namespace {
+
+std::string TimeForName() {
+  const auto now = static_cast<std::time_t>(net::UnixTimeUs() / 1'000'000);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &utc);
+  return text.data();
+}
+
+void PrintLost(const storage::LostChange& lost) {
+  const std::string name = "  " + std::to_string(lost.db) + " " + command::Quoted(lost.key) + ": ";
+  const auto print = [&](const storage::LostChange::Hold& hold, std::string_view what) {
+    std::cout << name << "the hold of " << command::Quoted(hold.owner) << ", token " << hold.token
+              << ", " << what << '\n';
+  };
+  for (const auto& hold : lost.granted) print(hold, "is missing");
+  for (const auto& hold : lost.released) print(hold, "had ended, and is there again");
+  if (lost.is_other) std::cout << name << "its state is older than it was\n";
+}
+
+void PrintSalvage(const storage::SalvageReport& report) {
+  std::cout << "damage: " << report.damage << "\nkept: the snapshot"
+            << (report.last_batch == 0
+                    ? std::string()
+                    : ", and the batches up to " + std::to_string(report.last_batch))
+            << '\n';
+  if (report.later == 0) {
+    std::cout << "nothing after that can be read, so it is unknown what is missing\n";
+  } else {
+    if (report.later_first > report.last_batch + 1) {
+      std::cout << "the batches from " << report.last_batch + 1 << " to " << report.later_first - 1
+                << " cannot be read, so it is unknown what they changed\n";
+    }
+    std::cout << "batches from " << report.later_first << " to " << report.later_last
+              << " can be read, but not be kept (" << report.later << "); they say of "
+              << report.lost.size() << " keys:\n";
+  }
+  for (const storage::LostChange& lost : report.lost) PrintLost(lost);
+  if (report.longest_ms > 0) {
+    std::cout << "the next start grants nothing new for "
+              << command::FormatDuration(report.longest_ms)
+              << ", the longest lease or grace that was seen; if clients use longer ones, start "
+                 "with a longer start_delay\n";
+  }
+  if (report.has_endless) {
+    std::cout << "there were locks without a lease: if one of them is missing, its owner does not "
+                 "learn of it in time\n";
+  }
+}
+
+}  // namespace
+
+bool SalvageFolder(const Config& config) {
+  const std::string folder = FolderToWorkOn(config);
+  const std::string set_aside = "damaged-" + TimeForName();
+  const auto report = storage::SalvageData({.path = folder, .set_aside = set_aside});
+  if (!report.ok()) {
+    std::cerr << "fairlockd: nothing was salvaged: " << report.status().message() << '\n';
+    return false;
+  }
+  PrintSalvage(report.value());
+  std::error_code error;
+  GiveToOwnerOf(folder, folder + "/db", error);
+  GiveToOwnerOf(folder, folder + "/fairlock.id", error);
+  if (error) {
+    std::cerr << "fairlockd: cannot give the files to the owner of " << folder << ": "
+              << error.message() << '\n';
+  }
+  std::cout << "the damaged database is in " << folder << "/db." << set_aside
+            << "; tokens will be higher than any granted before\n";
+  return true;
 }
 
 bool RestoreBackup(const Config& config, const std::string& backup) {

@@ -26,6 +26,10 @@ std::vector<std::string> FilesOf(const Config& config, const std::string& config
 // Prints the damage found, and the lines of a report that do not depend on where the data is.
 void PrintContents(const storage::DataReport& report);
 
+// --salvage: replaces a damaged database by its intact beginning, and prints what may be missing.
+// False if nothing was salvaged.
+[[nodiscard]] bool SalvageFolder(const Config& config);
+
 // --restore: creates the folder, which must be empty or missing, from a backup. False on failure.
 [[nodiscard]] bool RestoreBackup(const Config& config, const std::string& backup);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/command/table/duration_text.h"
 #include "server/net/clock.h"
 #include "server/services/cluster_settings.h"
 #include "server/services/data_tools.h"
@@ -224,8 +225,9 @@ void PersistenceService::UseFolder(storage::Result<persist::OpenedLocks> opened)
     error_ = opened.status().message();
     if (opened.status().code() == storage::StatusCode::kDamaged) {
       error_ +=
-          "; `fairlockd --check-data` shows what is intact. To start without any locks, move the "
-          "folder away and start with --init";
+          "; `fairlockd --check-data` shows what is intact, and `fairlockd --salvage` keeps the "
+          "beginning that is. To start without any locks, move the folder away and start with "
+          "--init";
     }
     if (opened.status().code() == storage::StatusCode::kNewer) {
       error_ += ". The folder was not changed: start that version, or a later one, with it";
@@ -236,6 +238,10 @@ void PersistenceService::UseFolder(storage::Result<persist::OpenedLocks> opened)
     log_.Warning("{}", warning);
   }
   home_.folder = std::move(opened->home);
+  if (const engine::DurationMs delay_ms = opened->rows->last_run().grant_delay_ms; delay_ms > 0) {
+    log_.Warning("the data was salvaged, and locks may be missing: nothing new is granted for {}",
+                 command::FormatDuration(std::max(delay_ms, options_.start_delay_ms)));
+  }
   BeginLog(*home_.folder, *opened->rows);
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "storage/data_folder/data_directory.h"
+#include "storage/log/write_rows.h"
 #include "storage/records/rows.h"
 #include "storage/records/token_blocks.h"
 #include "storage/rocksdb/rocksdb_store.h"
@@ -24,12 +25,7 @@ RowTable WithTokensOfACopy(const RowTable& rows) {
       continue;
     }
     row.number = std::min(row.number + kTokensOfACopy, kTokenCeilingMax);
-    RecordWriter record;
-    PutRow(record, row);
-    const std::string_view bytes = record.Seal(RecordKind::kBatch, 1, 0);
-    auto reader = RecordReader::Open(bytes, RecordKind::kBatch, 1, 0);
-    Change change;
-    if (reader.ok() && reader->Next(change)) raised.Apply(change);
+    ApplyRow(row, raised);
   }
   return raised;
 }

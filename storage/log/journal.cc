@@ -170,12 +170,15 @@ Status Journal::failure() const {
   return failure_;
 }
 
-void Journal::AwaitWritten() {
+bool Journal::AwaitWritten(std::int64_t ms_max) {
   std::unique_lock lock(mutex_);
   is_awaited_ = true;
   has_work_.notify_one();
-  has_written_.wait(lock, [this] { return depth_.records == 0 || !failure_.ok(); });
+  const bool is_written = has_written_.wait_for(lock, std::chrono::milliseconds(ms_max), [this] {
+    return depth_.records == 0 || !failure_.ok();
+  });
   is_awaited_ = false;
+  return is_written;
 }
 
 void Journal::Stop() {

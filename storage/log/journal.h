@@ -94,6 +94,9 @@ struct JournalDepth {
 // function at most once between two calls of Look.
 class Journal {
  public:
+  // As good as without end.
+  static constexpr std::int64_t kAwaitMsMax = std::int64_t{365} * 24 * 3'600'000;
+
   using Wake = std::function<void()>;
 
   // Continues the log after `end`, which LoadLog returned for this store.
@@ -138,7 +141,8 @@ class Journal {
   Status failure() const;
 
   // Blocks until everything handed over has been written, or the journal has failed.
-  void AwaitWritten();
+  // Returns false if that took longer than `ms_max`.
+  bool AwaitWritten(std::int64_t ms_max = kAwaitMsMax);
 
   // Writes and syncs everything handed over, then ends the threads. Nothing may be appended
   // afterwards.

@@ -57,19 +57,34 @@ std::string_view RecordWriter::Seal(RecordKind kind, std::uint64_t number, std::
   return bytes_.view();
 }
 
+namespace {
+
+Status Truncated(const std::string& name, std::string_view bytes) {
+  return Damaged(name + " is truncated to " + std::to_string(bytes.size()) + " bytes");
+}
+
+}  // namespace
+
 Result<RecordReader> RecordReader::Open(std::string_view bytes, RecordKind kind,
                                         std::uint64_t number, std::uint64_t previous) {
+  const std::string name = RecordName(kind, number);
+  if (bytes.size() < kRecordHeaderBytes + kRecordSealBytes) return Truncated(name, bytes);
+  const std::string_view sealed = bytes.substr(0, bytes.size() - kRecordSealBytes);
+  const std::uint64_t checksum = Checksum(sealed, previous);
+  if (ReadFixed<std::uint64_t>(bytes.data() + sealed.size()) != checksum) {
+    return Damaged(name + " does not match its checksum, or does not follow the one before");
+  }
+  auto reader = OpenUnchained(bytes, kind, number);
+  if (reader.ok()) reader->checksum_ = checksum;
+  return reader;
+}
+
+Result<RecordReader> RecordReader::OpenUnchained(std::string_view bytes, RecordKind kind,
+                                                 std::uint64_t number) {
   RecordReader reader;
   reader.name_ = RecordName(kind, number);
-  if (bytes.size() < kRecordHeaderBytes + kRecordSealBytes) {
-    return Damaged(reader.name_ + " is truncated to " + std::to_string(bytes.size()) + " bytes");
-  }
+  if (bytes.size() < kRecordHeaderBytes + kRecordSealBytes) return Truncated(reader.name_, bytes);
   const std::string_view sealed = bytes.substr(0, bytes.size() - kRecordSealBytes);
-  reader.checksum_ = Checksum(sealed, previous);
-  if (ReadFixed<std::uint64_t>(bytes.data() + sealed.size()) != reader.checksum_) {
-    return Damaged(reader.name_ +
-                   " does not match its checksum, or does not follow the one before");
-  }
   const auto version = static_cast<std::uint8_t>(bytes[0]);
   if (version != kFormatVersion) {
     return Newer(reader.name_ + " has format version " + std::to_string(version) +

@@ -198,7 +198,8 @@ char* WriteKind(char* to, RowKind kind, std::uint8_t bits = 0) {
 bool IsMetaName(std::uint8_t name) {
   return name == static_cast<std::uint8_t>(MetaName::kTokenCeiling) ||
          name == static_cast<std::uint8_t>(MetaName::kLastRun) ||
-         name == static_cast<std::uint8_t>(MetaName::kServed);
+         name == static_cast<std::uint8_t>(MetaName::kServed) ||
+         name == static_cast<std::uint8_t>(MetaName::kGrantDelay);
 }
 
 template <typename Row>

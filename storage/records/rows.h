@@ -46,6 +46,9 @@ enum class MetaName : std::uint8_t {
   // number: for how many milliseconds the runs of this log have served so far, all together; text:
   // kServedBegin in the first such row of a run, else empty.
   kServed = 3,
+  // number: for how many milliseconds the next run grants nothing new, because locks that were
+  // acknowledged may be missing; 0 once that time is over.
+  kGrantDelay = 4,
 };
 
 inline constexpr std::string_view kServedBegin = "begin";

@@ -1,68 +1,21 @@
 #include "storage/replicated/new_log.h"
 
 #include <algorithm>
-#include <span>
-#include <string_view>
 #include <thread>
 #include <utility>
+
+#include "storage/log/write_rows.h"
 
 namespace fairlock::storage::replicated {
 
 namespace {
 
 constexpr std::chrono::milliseconds kNewLogPause{100};
-constexpr std::size_t kSliceBytes = std::size_t{256} << 10;
-constexpr std::uint64_t kGeneration = 1;
 
 Status RefuseBegun(const std::string& leader) {
   return Refused("the log of this fleet was already started by node " + leader +
                  "; import only into a new cluster_name");
 }
-
-// Writes rows as the slices of a snapshot.
-class SliceWriter {
- public:
-  SliceWriter(ReplicatedStore& store, const LogId& log_id)
-      : store_(store), heading_(HeadingOfNewLog(log_id)) {
-    heading_.generation = kGeneration;
-    heading_.last_slice_checksum = ChainStart(View(log_id), kGeneration);
-  }
-
-  Status Add(const RowTable::Name& name, const std::string& value) {
-    slice_.Put(name.first, name.second, value);
-    return slice_.size() < kSliceBytes ? Status() : Flush();
-  }
-
-  // Makes the snapshot the state of the log.
-  Status Finish() {
-    Status status = slice_.empty() ? Status() : Flush();
-    if (!status.ok()) return status;
-    const std::string_view bytes = EncodeHeading(heading_, slice_);
-    return store_.Replace({.kind = RecordKind::kHeading,
-                           .generation = kGeneration,
-                           .number = kGeneration,
-                           .bytes = bytes},
-                          heading_.first_batch);
-  }
-
- private:
-  Status Flush() {
-    const StoredRecord record{
-        .kind = RecordKind::kSlice,
-        .generation = kGeneration,
-        .number = heading_.slices,
-        .bytes = slice_.Seal(RecordKind::kSlice, heading_.slices, heading_.last_slice_checksum)};
-    Status status = store_.Append(std::span(&record, 1), Durability::kMachine);
-    heading_.last_slice_checksum = slice_.checksum();
-    ++heading_.slices;
-    slice_.Clear();
-    return status;
-  }
-
-  ReplicatedStore& store_;
-  SnapshotHeading heading_;
-  RecordWriter slice_;
-};
 
 }  // namespace
 
@@ -117,12 +70,7 @@ Status NewLog::Begin() {
 Status NewLog::Write(const RowTable& rows) {
   LogId log_id;
   std::ranges::copy(NewRunId(), log_id.begin());
-  SliceWriter slices(store_, log_id);
-  for (const auto& [name, value] : rows.rows()) {
-    Status status = slices.Add(name, value);
-    if (!status.ok()) return status;
-  }
-  return slices.Finish();
+  return WriteRows(store_, log_id, rows);
 }
 
 }  // namespace fairlock::storage::replicated

@@ -11,16 +11,6 @@ namespace fairlock::storage::replicated {
 
 namespace {
 
-template <typename Row>
-void ApplyRow(const Row& row, RowTable& table) {
-  RecordWriter record;
-  PutRow(record, row);
-  const std::string_view bytes = record.Seal(RecordKind::kBatch, 1, 0);
-  auto reader = RecordReader::Open(bytes, RecordKind::kBatch, 1, 0);
-  assert(reader.ok());
-  for (Change change; reader->Next(change);) table.Apply(change);
-}
-
 std::string KeyOfPlace(std::uint64_t arrival) {
   std::string key(kVarintBytesMax, '\0');
   key.resize(static_cast<std::size_t>(WriteVarint(key.data(), arrival) - key.data()));
@@ -172,8 +162,10 @@ void Repartition::AddMeta(const MetaRow& row) {
   if (row.name == MetaName::kTokenCeiling) {
     token_ceiling_ = std::max(token_ceiling_, row.number);
   } else if (row.name == MetaName::kLastRun) {
-    run_flags_all_ &= row.number;
-    run_flags_any_ |= row.number;
+    last_runs_.flags_all &= row.number;
+    last_runs_.flags_any |= row.number;
+  } else if (row.name == MetaName::kGrantDelay) {
+    last_runs_.grant_delay_ms = std::max(last_runs_.grant_delay_ms, row.number);
   }
 }
 
@@ -199,11 +191,14 @@ std::vector<RowTable> Repartition::Finish() {
   }
   if (token_ceiling_ == 0) return std::move(tables_);
   // What all runs had done counts, except that a start delay of one of them goes on everywhere.
-  const std::uint64_t flags = (run_flags_all_ & ~kLastRunDelayedGrants & run_flags_any_) |
-                              (run_flags_any_ & kLastRunDelayedGrants);
+  const std::uint64_t flags =
+      (last_runs_.flags_all & ~kLastRunDelayedGrants & last_runs_.flags_any) |
+      (last_runs_.flags_any & kLastRunDelayedGrants);
   for (RowTable& table : tables_) {
     ApplyRow(MetaRow{.name = MetaName::kTokenCeiling, .number = token_ceiling_}, table);
     ApplyRow(MetaRow{.name = MetaName::kLastRun, .number = flags}, table);
+    if (last_runs_.grant_delay_ms == 0) continue;
+    ApplyRow(MetaRow{.name = MetaName::kGrantDelay, .number = last_runs_.grant_delay_ms}, table);
   }
   return std::move(tables_);
 }

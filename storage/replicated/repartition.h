@@ -93,8 +93,11 @@ class Repartition {
   std::map<std::string, LimitOfPartition> limits_;  // by the key of the row
   std::uint32_t sources_ = 0;                       // the partitions that have a log
   std::uint64_t token_ceiling_ = 0;                 // 0: no partition has a log
-  std::uint64_t run_flags_all_ = ~std::uint64_t{0};
-  std::uint64_t run_flags_any_ = 0;
+  struct {
+    std::uint64_t flags_all = ~std::uint64_t{0};
+    std::uint64_t flags_any = 0;
+    std::uint64_t grant_delay_ms = 0;
+  } last_runs_;
   RepartitionCounts counts_;
   std::vector<std::string> mixed_limits_;
 };

@@ -76,8 +76,10 @@ rocksdb::Options DatabaseOptions(const RocksDbOptions& ours) {
   options.create_if_missing = options.error_if_exists = ours.mode == RocksDbOptions::Mode::kNew;
   options.paranoid_checks = true;
   // The default mode treats a flipped bit as the end of the log.
-  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
-  options.track_and_verify_wals_in_manifest = true;
+  const bool salvages = ours.mode == RocksDbOptions::Mode::kSalvage;
+  options.wal_recovery_mode = salvages ? rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords
+                                       : rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  options.track_and_verify_wals_in_manifest = !salvages;
   // If true, data written by a process that is then killed would be lost.
   options.manual_wal_flush = false;
   // A stop leaves the same files as a kill, so there is only one recovery path, and it is tested.
@@ -135,7 +137,8 @@ RocksDbStore::~RocksDbStore() {
 
 Result<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(const RocksDbOptions& ours) {
   LogFileOptions log_files{.prepares = ours.durability == Durability::kMachine};
-  if (ours.mode != RocksDbOptions::Mode::kNew) {
+  const bool salvages = ours.mode == RocksDbOptions::Mode::kSalvage;
+  if (ours.mode != RocksDbOptions::Mode::kNew && !salvages) {
     auto readable = CheckLogs(ours.path);
     if (!readable.ok()) return readable.status();
     log_files.readable = std::move(readable.value());
@@ -153,7 +156,8 @@ Result<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(const RocksDbOptions& o
   rocksdb::Options options = DatabaseOptions(ours);
   options.env = internals->env.get();
   rocksdb::DB* database = nullptr;
-  const rocksdb::Status status = ours.mode == RocksDbOptions::Mode::kReadOnly
+  const bool only_reads = salvages || ours.mode == RocksDbOptions::Mode::kReadOnly;
+  const rocksdb::Status status = only_reads
                                      ? rocksdb::DB::OpenForReadOnly(options, ours.path, &database)
                                      : rocksdb::DB::Open(options, ours.path, &database);
   if (!status.ok()) return ToStatus(status, "cannot open the database in " + ours.path);

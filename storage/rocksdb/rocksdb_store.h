@@ -17,8 +17,9 @@ namespace fairlock::storage {
 struct RocksDbOptions {
   std::string path;
   // kNew: the folder must not contain a database. kReadOnly: nothing is written, not even during
-  // recovery.
-  enum class Mode { kNew, kExisting, kReadOnly } mode = Mode::kExisting;
+  // recovery. kSalvage: the same, but damaged parts of the logs are skipped, so that Load passes on
+  // every record that can still be read.
+  enum class Mode { kNew, kExisting, kReadOnly, kSalvage } mode = Mode::kExisting;
   // Receives RocksDB's warnings and errors; called by its threads.
   std::function<void(bool is_error, std::string_view message)> log = {};
   std::shared_ptr<rocksdb::FileSystem> file_system = {};  // null: the real file system

@@ -74,6 +74,9 @@ inline int DecodeContent(std::string_view content) {
 inline void DecodeRaw(std::string_view bytes) {
   (void)RecordReader::Open(bytes, RecordKind::kBatch, 1, 0).ok();
   (void)DecodeHeading(bytes, 0).ok();
+  if (auto record = RecordReader::OpenUnchained(bytes, RecordKind::kBatch, 1); record.ok()) {
+    for (Change change; record->Next(change);) (void)IsWellFormed(change);
+  }
 }
 
 }  // namespace fairlock::storage

@@ -12,6 +12,7 @@
 
 #include "server/persist/opened_locks.h"
 #include "server/persist/state_log.h"
+#include "storage/data_folder/salvage_data.h"
 
 namespace fairlock::persist {
 namespace {
@@ -93,15 +94,21 @@ class DamageTest : public testing::Test {
     return newest;
   }
 
-  // Opens a copy of the killed server's folder in which the log has this content.
-  storage::Result<OpenedLocks> OpenWith(const std::string& content) {
+  // A copy of the killed server's folder in which the log has this content.
+  std::string CopyWith(const std::string& content) {
     const fs::path copy = folder_ / "copy";
     fs::remove_all(copy);
     fs::copy(folder_ / "killed", copy, fs::copy_options::recursive);
     std::ofstream file(copy / "db" / log_.filename(), std::ios::binary | std::ios::trunc);
     file.write(content.data(), static_cast<std::streamsize>(content.size()));
     file.close();
-    return OpenLocks({.path = copy.string(), .initialise = false, .log = {}});
+    return copy.string();
+  }
+  static storage::Result<OpenedLocks> Open(const std::string& path) {
+    return OpenLocks({.path = path, .initialise = false, .log = {}});
+  }
+  storage::Result<OpenedLocks> OpenWith(const std::string& content) {
+    return Open(CopyWith(content));
   }
 
   fs::path folder_;
@@ -141,6 +148,33 @@ TEST_F(DamageTest, AFlippedBitBeforeTheLastBatchIsRefusedAndSaysWhere) {
     ASSERT_FALSE(opened.ok()) << "bit " << at % 8 << " of byte " << at;
     ASSERT_FALSE(opened.status().message().empty());
   }
+}
+
+// Each lock of the log is kept, named as missing, or in a batch that is said to be unreadable.
+TEST_F(DamageTest, TheIntactBeginningIsSalvagedAndTheRestIsNamed) {
+  const std::size_t end = content_.size() - 400;
+  const std::size_t stride = Stride(397);
+  int salvaged = 0;
+  for (std::size_t at = 0; at < end; at += stride) {
+    std::string damaged = content_;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << (at % 8)));
+    const std::string path = CopyWith(damaged);
+    const auto report = storage::SalvageData({.path = path, .set_aside = "damaged"});
+    auto opened = Open(path);
+    ASSERT_EQ(opened.ok(), report.ok()) << "byte " << at << ": " << report.status().message();
+    // Without the snapshot's heading, nothing can be kept.
+    if (!report.ok()) continue;
+    ++salvaged;
+    // Beside those of the run, there is the row that delays grants, if anything was held.
+    const std::size_t kept = LocksIn(opened.value());
+    EXPECT_FALSE(report->damage.empty());
+    EXPECT_LE(kept, std::size_t{kLocks} + 1);
+    if (report->later == 0) continue;
+    const std::uint64_t unknown = report->later_first - report->last_batch - 1;
+    EXPECT_EQ(kept - 1 + unknown + report->lost.size(), std::size_t{kLocks}) << "byte " << at;
+    EXPECT_EQ(opened->rows->last_run().grant_delay_ms, 100'000);
+  }
+  EXPECT_GT(salvaged, 10);
 }
 
 }  // namespace
