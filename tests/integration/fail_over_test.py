@@ -14,6 +14,8 @@ from own_server import note_figure
 
 LEASE_MS = 8_000
 LEASE_SECONDS_MAX = 60
+# They are closed after 5 s; the stop gives up after 40.
+CLOSED_SECONDS_MAX = 20
 
 
 def answer(call):
@@ -139,6 +141,30 @@ class FailOver(unittest.TestCase):
         for node in sorted(fleet.nodes, key=lambda one: one is not leader):
             node.process.terminate()
             self.assertEqual(node.process.wait(timeout=50), 0, fleet.logs())
+
+    def test_a_leader_that_stops_without_etcd_keeps_no_client(self):
+        """The stop itself waits for etcd. A client learns of it after seconds, and asks elsewhere,
+        whether it waits for a reply or for a lock, or has nothing to wait for."""
+        fleet = self.fleet(nodes=2)
+        leader = fleet.await_leader()
+        idle, asking, waiting = (self.enterContext(leader.connect(30)) for _ in range(3))
+        idle.ask("LOCK", "key", "holder", "PX", 600_000)
+        waiting.send(resp.request("LOCK", "key", "waiter", "WAIT", "60s"))
+        while idle.ask("POSITION", "key", "waiter") is None:
+            time.sleep(0.01)
+        for member in fleet.members:
+            member.pause()
+        asking.send(resp.request("LOCK", "other", "owner"))
+        time.sleep(0.2)  # it has been executed, and its reply awaits etcd
+        leader.process.terminate()
+        began = time.monotonic()
+        for one in (asking, waiting, idle):
+            self.assertIsInstance(answer(one.reply), (resp.Ended, ConnectionError))
+        self.assertLess(time.monotonic() - began, CLOSED_SECONDS_MAX, fleet.logs())
+        for member in fleet.members:
+            member.go_on()
+        self.assertEqual(leader.process.wait(timeout=50), 0, fleet.logs())
+        self.await_lock(fleet, "third", "owner")
 
     def test_a_paused_leader_reveals_nothing_after_another_has_taken_over(self):
         fleet = self.fleet()

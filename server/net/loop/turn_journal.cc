@@ -28,11 +28,13 @@ void TurnJournal::EndTurn() {
   if (turn_.state_log != nullptr) turn_.state_log->EndTurn(turn_.now);
 }
 
-void TurnJournal::Drain() {
-  if (turn_.state_log == nullptr) return;
+bool TurnJournal::Drain() {
+  if (turn_.state_log == nullptr) return true;
   turn_.state_log->Seal(turn_.now);
-  turn_.state_log->AwaitJournal();
+  const bool is_complete =
+      turn_.state_log->AwaitJournal(persist::kUnsureAfterMs + persist::kKeepUnsureMs);
   ReleaseHeld();
+  return is_complete;
 }
 
 void TurnJournal::Stop() {

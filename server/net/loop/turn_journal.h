@@ -25,8 +25,8 @@ class TurnJournal {
   void EndTurn();
 
   // Used when the server stops. Waits until the journal has completed everything, and releases all
-  // output.
-  void Drain();
+  // output. Returns false if a fleet's leader has waited too long for etcd to keep its clients.
+  bool Drain();
   // Writes the state for the last time.
   void Stop();
 

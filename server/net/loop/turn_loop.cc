@@ -155,7 +155,11 @@ void TurnLoop::BeginStop() {
   stop_ = Stop::kBegun;
   stop_until_ = turn_.now + turn_.limits.stop_ms;
   listeners_.Close();
-  journal_.Drain();
+  // While etcd fails, the rest of the stop can take long. The clients ask another node meanwhile.
+  if (!journal_.Drain()) {
+    connections_.CloseAll(CloseReason::kNotConfirmed);
+    while (!turn_.closed.empty()) connections_.DestroyClosed();
+  }
   connections_.Finish();
   journal_.Stop();
   turn_.server.locks.engine().Freeze();

@@ -349,7 +349,9 @@ void Run::HandOver() {
   if (home_ && (!state_log_ || state_log_->state().is_unsure)) home_->Stop();
   if (!state_log_) return;
   state_log_->Seal(turn_.now);
-  state_log_->AwaitJournal();
+  if (!state_log_->AwaitJournal(persist::kUnsureAfterMs + persist::kKeepUnsureMs)) {
+    for (ServerConnection& connection : connections_) connection.Close();
+  }
   FinishConnections();
   state_log_->Stop(turn_.now);
   parts_.locks.engine().Freeze();
