@@ -1,5 +1,11 @@
 #include "cli/arguments/lock_arguments.h"
 
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <random>
+
 #include "cli/output/shell_word.h"
 
 namespace fairlock::cli {
@@ -20,7 +26,19 @@ void AddLockArguments(Arguments& arguments, LockArguments& words) {
                      "Grant the lock to nobody else for at least this long");
   arguments.Number("--max-waiters", words.max_waiters, {0, kWaitersMax},
                    "Do not wait if this many others are waiting");
+  arguments.Flag("--replace", words.is_replace,
+                 "With --max-waiters: take the place of the newest waiter instead");
   arguments.Text("--label", words.label, "Kind of lock, for the statistics");
+}
+
+std::string FindMistake(const LockArguments& words) {
+  if (words.is_shared && words.limit) return "--shared and --limit cannot be given together";
+  if (words.is_replace && !words.max_waiters) return "--replace needs --max-waiters";
+  return "";
+}
+
+std::string MeaningOf(std::string_view reason) {
+  return reason == "full" ? "; --max-waiters permits no more waiters" : "";
 }
 
 void AddDuration(std::vector<std::string>& words, std::string_view name, DurationMs duration_ms) {
@@ -54,6 +72,16 @@ std::vector<std::string> LockRequest(const std::vector<std::string>& keys, const
   }
   if (words.label) request.insert(request.end(), {"LABEL", *words.label});
   return request;
+}
+
+std::string UniqueOwner() {
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::random_device random;
+  std::string owner = std::string(host.data()) + ":" + std::to_string(::getpid()) + ":";
+  for (int digit = 0; digit < 12; ++digit) owner += kDigits[random() % kDigits.size()];
+  return owner;
 }
 
 std::string WhyCommand(const std::string& key) {

@@ -24,11 +24,13 @@ struct LockArguments {
   std::optional<std::string> label;
 };
 
-// What the reason `full` means.
-inline constexpr std::string_view kFullText = "--max-waiters permits no more waiters";
-
-// Declares all options but --wait, whose default differs between commands, and --replace.
+// Declares all options but --wait, whose default differs between commands.
 void AddLockArguments(Arguments& arguments, LockArguments& words);
+// What is wrong with the combination of options. It is empty if nothing is.
+std::string FindMistake(const LockArguments& words);
+// What the reason of a denial means if it is about those options, as in "; --max-waiters permits no
+// more waiters". It is empty for any other reason.
+std::string MeaningOf(std::string_view reason);
 
 // Appends an option with a duration: "KEEP 1500", in ms, or "KEEP FOREVER".
 void AddDuration(std::vector<std::string>& words, std::string_view name, DurationMs duration_ms);
@@ -39,6 +41,9 @@ std::vector<std::string> RequestOn(std::string_view command, const std::vector<s
 
 std::vector<std::string> LockRequest(const std::vector<std::string>& keys, const std::string& owner,
                                      const LockArguments& words);
+
+// An owner that no other process has, and that says where it runs: "web-3:4711:9f86d081".
+std::string UniqueOwner();
 
 // "`fairlockctl why a`", for messages: the command that says more about the key.
 std::string WhyCommand(const std::string& key);

@@ -9,10 +9,11 @@ namespace {
 std::vector<CommandRow> Gather() {
   std::vector<CommandRow> rows;
   for (const auto& family :
-       {StatusCommands(), LocksCommands(), TopCommands(), InspectCommands(), WhyCommands(),
-        OwnerCommands(), HistoryCommands(), WatchCommands(), RunCommands(), LockCommands(),
-        BreakCommands(), LimitCommands(), ServerCommands(), ClusterCommands(), ClientCommands(),
-        BenchCommands(), CompletionCommands(), CompleteCommands(), HelpCommands()}) {
+       {StatusCommands(), LocksCommands(),      TopCommands(),      InspectCommands(),
+        WhyCommands(),    OwnerCommands(),      HistoryCommands(),  WatchCommands(),
+        RunCommands(),    ElectCommands(),      LockCommands(),     BreakCommands(),
+        LimitCommands(),  ServerCommands(),     ClusterCommands(),  ClientCommands(),
+        BenchCommands(),  CompletionCommands(), CompleteCommands(), HelpCommands()}) {
     rows.insert(rows.end(), family.begin(), family.end());
   }
   return rows;

@@ -18,6 +18,7 @@ std::span<const CommandRow> TopCommands();
 std::span<const CommandRow> InspectCommands();
 std::span<const CommandRow> LockCommands();
 std::span<const CommandRow> RunCommands();
+std::span<const CommandRow> ElectCommands();
 std::span<const CommandRow> WhyCommands();
 std::span<const CommandRow> OwnerCommands();
 std::span<const CommandRow> HistoryCommands();

@@ -53,7 +53,7 @@ std::vector<std::string> RequestOf(const LockOptions& options, const HoldNames& 
   return words;
 }
 
-// What blocks the request; for the reasons that are not about the lock, what they mean.
+// What blocks the request.
 std::string DenialDetail(const LockOptions& options, const HoldNames& names,
                          const std::string& reason, Context& context) {
   if (reason == "leaving") return "an operator wants it back from this owner";
@@ -62,9 +62,7 @@ std::string DenialDetail(const LockOptions& options, const HoldNames& names,
                                         .is_shared = options.words.is_shared,
                                         .limit = options.words.limit.value_or(1)},
                                        context.client, context.settings, context.login);
-  const std::string blockers = ChainSentence(chain, context.errors);
-  if (reason != "full") return blockers;
-  return std::string(kFullText) + (blockers.empty() ? "" : "; " + blockers);
+  return ChainSentence(chain, context.errors);
 }
 
 std::string ExplainDenial(const LockOptions& options, const HoldNames& names,
@@ -77,7 +75,7 @@ std::string ExplainDenial(const LockOptions& options, const HoldNames& names,
   const std::string key = names.keys.size() > 1 ? TextField(reply, "key") : names.keys.front();
   if (names.keys.size() > 1) text += ": " + screen.Quoted(key);
   if (!reason.empty()) {
-    text += (names.keys.size() > 1 ? " is " : ": ") + screen.Printable(reason);
+    text += (names.keys.size() > 1 ? " is " : ": ") + screen.Printable(reason) + MeaningOf(reason);
   }
   std::string detail = DenialDetail(options, names, reason, context);
   // The user may not be allowed to read the lock.
@@ -142,8 +140,8 @@ Result<LockReply> RequestWithRetries(LockOptions options, const HoldNames& names
 }
 
 Result<int> Lock(const LockOptions& options, Context& context) {
-  if (options.words.is_replace && !options.words.max_waiters) {
-    return Failure{kExitWrongUse, "--replace needs --max-waiters"};
+  if (const std::string mistake = FindMistake(options.words); !mistake.empty()) {
+    return Failure{kExitWrongUse, mistake};
   }
   const Result<HoldNames> names = NamesOf(options.given);
   if (!names) return names.failure();
@@ -172,8 +170,6 @@ Action DescribeLock(Arguments& arguments) {
                               "How long to wait in the queue (0: do not wait)");
   arguments.Duration("--keep", options->keep_ms,
                      "If the lock is denied, keep a place in the queue for this long");
-  arguments.Flag("--replace", options->words.is_replace,
-                 "With --max-waiters: replace the newest waiter instead");
   arguments.Flag("--new", options->is_new, "Fail if the owner already holds the lock");
   arguments.Text("--meta", options->meta, "A note, visible to others");
   arguments.Flag("--json", options->is_json, "Print JSON: the reply to LOCK ... EXPLAIN");

@@ -1,11 +1,7 @@
 // `run`: runs a command under a lock.
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <climits>
 #include <memory>
-#include <random>
 
 #include "cli/commands/all_commands.h"
 #include "cli/output/duration.h"
@@ -30,17 +26,6 @@ struct RunArguments {
   std::optional<std::int64_t> conflict_exit_code;
   bool is_nonblocking = false;
 };
-
-// A unique owner that says where it runs: "web-3:4711:9f86d081".
-std::string MakeOwner() {
-  std::array<char, HOST_NAME_MAX + 1> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::random_device random;
-  std::string owner = std::string(host.data()) + ":" + std::to_string(::getpid()) + ":";
-  for (int digit = 0; digit < 12; ++digit) owner += kDigits[random() % kDigits.size()];
-  return owner;
-}
 
 // How long the hold lasts without a server that renews it: `ttl_ms`, the lease, or the grace of a
 // session. None: it then ends with the connection.
@@ -71,9 +56,7 @@ std::string FindMistake(const RunArguments& given, const Context& context) {
     return "--wait and --nonblock cannot be given together";
   }
   if (given.grace_ms && !given.run.is_session) return "--grace needs --session";
-  if (given.run.words.is_shared && given.run.words.limit) {
-    return "--shared and --limit cannot be given together";
-  }
+  if (std::string mistake = FindMistake(given.run.words); !mistake.empty()) return mistake;
   return FindShortLease(given);
 }
 
@@ -82,7 +65,7 @@ RunOptions Complete(const RunArguments& given, const Context& context) {
   run.command = context.after_dashes;
   run.keys.insert(run.keys.end(), given.more_keys.begin(), given.more_keys.end());
   run.is_owner_given = given.owner.has_value();
-  run.owner = given.owner ? *given.owner : MakeOwner();
+  run.owner = given.owner ? *given.owner : UniqueOwner();
   if (given.is_nonblocking) run.words.wait_ms = 0;
   if (!run.words.wait_ms) run.words.wait_ms = kForever;
   if (!run.words.ttl_ms && !run.is_session) {

@@ -103,7 +103,7 @@ std::string Runner::DenialText() {
                                         .is_shared = options_.words.is_shared,
                                         .limit = options_.words.limit.value_or(1)},
                                        context_.client, context_.settings, context_.login);
-  if (session_.reason() == "full") text += "; " + std::string(kFullText);
+  text += MeaningOf(session_.reason());
   // The user may not be allowed to read the lock.
   const std::string blockers =
       chain.links.empty() ? session_.failure().text : ChainSentence(chain, context_.errors);
@@ -121,6 +121,9 @@ void Runner::CheckObtaining() {
       break;
     case LockSession::State::kFailed:
       outcome_ = session_.failure();
+      if (session_.failure().exit_code == kExitNotObtained) {
+        outcome_ = Failure{options_.conflict_exit_code, session_.failure().text};
+      }
       break;
     case LockSession::State::kLost:
       outcome_ =

@@ -1,6 +1,7 @@
 """fairlockctl run refuses to wait in a queue that is too long, and for a run that it is part of."""
 
 import json
+import subprocess
 import unittest
 
 from fairlockctl import DONE, Fairlockctl, NOT_OBTAINED, PROGRAM
@@ -31,6 +32,24 @@ class Refusals(unittest.TestCase):
                                         "`fairlockctl why k` says more\n")
         denied = self.ctl.run("run", "k", "--max-waiters", "2", "--wait", "100ms", "--", "true")
         self.assertIn("the wait timed out", denied.stderr)
+
+    def test_only_the_newest_of_those_that_wait_remains(self):
+        self.own.ask("LOCK", "k", "a")
+        words = ["run", "k", "--max-waiters", "1", "--replace", "-E", "3", "--"]
+        waiting = []
+        for i in range(3):
+            waiting.append(self.ctl.start(*words, "echo", f"deployed {i}",
+                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+            if i > 0:
+                output, errors = waiting[i - 1].communicate(timeout=30)
+                self.assertEqual((waiting[i - 1].returncode, output), (3, ""))
+                self.assertRegex(errors, "replaced by ")
+            while not self.own.ask("QUEUE", "k"):
+                pass
+        self.own.ask("UNLOCK", "k", "a")
+        self.assertEqual(waiting[2].communicate(timeout=30)[0], "deployed 2\n")
+        refused = self.ctl.run("run", "k", "--replace", "--", "true")
+        self.assertIn("--replace needs --max-waiters", refused.stderr)
 
     def test_a_denial_in_json_names_the_holder_too(self):
         self.own.ask("LOCK", "a key", "a")
