@@ -14,6 +14,8 @@ import time
 import etcd_api
 import own_fleet
 
+# A new member reads all data of the first one.
+JOIN_SECONDS_MAX = 600
 CLIENTS = 3            # more of them share transactions, and fewer leave etcd idle
 FRAMES = "/fairlock/main/p/00/f/"
 SAID_EVERY_S = 60
@@ -89,7 +91,7 @@ def grow(fleet):
         add_member(fleet.etcd_ports[0], initial[i].split("=")[1])
         start_with(member, initial[:i + 1], "existing")
         fleet.tell_pids()
-        fleet.await_members(own_fleet.START_SECONDS_MAX, fleet.members[:i + 1])
+        fleet.await_members(own_fleet.JOIN_SECONDS_MAX, fleet.members[:i + 1])
 
 
 def add_member(port, url):
