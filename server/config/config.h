@@ -37,6 +37,8 @@ struct Config {
   std::string http_token_file;
   std::string http_tls;  // "yes" or "no"
   std::int64_t http_max_clients = 0;
+  std::int64_t http_wait_max = 0;
+  std::int64_t terraform_lease = 0;  // 0 for the longest
 
   std::string requirepass;
   std::string acl_file;

@@ -105,7 +105,13 @@ constexpr auto kOptions = std::to_array<Option>({
      &Config::http_max_clients,
      "Maximum number of HTTP connections; those with incomplete requests, and idle ones, are "
      "closed to make room for new ones. 16 more are accepted for /healthz, /readyz, /leaderz and "
-     "/metrics."},
+     "/metrics. Half of them may wait for locks."},
+    {"http_wait_max", OptionType::kDuration, "5m", 0, kDay, false, "", &Config::http_wait_max,
+     "How long a request for a lock over HTTP may wait."},
+    {"terraform_lease", OptionType::kDuration, "0", 0, 365 * kDay, false, "",
+     &Config::terraform_lease,
+     "The lease of a lock on a state of Terraform or OpenTofu, if its address has no ?lease=. 0: "
+     "the longest, 365 days, so in practice until it is released."},
     {"requirepass",
      OptionType::kText,
      "",

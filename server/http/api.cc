@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "server/command/cluster/slots.h"
 #include "server/command/table/text.h"
 #include "server/http/answers.h"
 #include "server/http/host.h"
@@ -72,11 +73,41 @@ std::optional<Outcome> ElsewhereOf(std::uint32_t partition, const command::Serve
                    .is_tls = leader->is_https};
 }
 
+// The methods that a path takes: those of the routes before, and this one.
+std::string_view AllowedWith(std::string_view allowed, Verb verb) {
+  if (verb == Verb::kLock || verb == Verb::kUnlock) return "LOCK, UNLOCK";
+  if (!allowed.empty()) return "GET, HEAD, POST";
+  return verb == Verb::kGet ? "GET, HEAD" : "POST";
+}
+
+// The key that the request is about.
+std::string KeyOf(const Route& route, const Inputs& inputs) {
+  const std::string* const key = inputs.Find("key");
+  return route.key_prefix + (key != nullptr ? *key : std::string(inputs.Text("name")));
+}
+
+// Decides who answers a request about the key: nullopt if this node does.
+std::optional<Outcome> ElsewhereOfKey(std::string_view key, const command::ServerParts& server,
+                                      const ApiOptions& options) {
+  const command::Fleet* const fleet = server.environment.fleet;
+  if (fleet == nullptr) return std::nullopt;
+  const std::uint32_t partitions = fleet->Report().partitions;
+  if (partitions == 0) return std::nullopt;
+  const std::uint32_t partition = command::PartitionOf(command::SlotOf(key), partitions);
+  std::optional<Outcome> outcome = ElsewhereOf(partition, server, options.is_https);
+  if (outcome) {
+    if (auto* const elsewhere = std::get_if<Elsewhere>(&*outcome)) {
+      elsewhere->wait_ms_max = options.wait_ms_max;
+    }
+  }
+  return outcome;
+}
+
 // Returns all routes, in the order of their families.
 std::vector<const Route*> AllRoutes() {
   std::vector<const Route*> routes;
-  for (const auto& family :
-       {StatusRoutes(), FigureRoutes(), LockRoutes(), HistoryRoutes(), SteeringRoutes()}) {
+  for (const auto& family : {StatusRoutes(), FigureRoutes(), LockRoutes(), HistoryRoutes(),
+                             SteeringRoutes(), LockingRoutes()}) {
     for (const Route& route : family) routes.push_back(&route);
   }
   return routes;
@@ -102,7 +133,8 @@ Answer Api::AnswerWithAsset(const Asset& asset, const Request& request) const {
           .content_encoding = asset.content_encoding};
 }
 
-Outcome Api::Take(const Request& request, CommandCaller& commands, engine::TimeMs now) const {
+Outcome Api::Take(const Request& request, CommandCaller& commands, bool may_wait,
+                  engine::TimeMs now) const {
   const std::optional<Target> target = ParseTarget(request.target);
   if (!target) return Refusal(400, "ERR", "the target is not a path with parameters");
   const std::string_view path =
@@ -111,9 +143,10 @@ Outcome Api::Take(const Request& request, CommandCaller& commands, engine::TimeM
   std::string_view allowed;
   for (const Route* route : routes_) {
     if (!FitsPath(*route, *target)) continue;
-    if (route->verb == request.verb) return TakeRoute(*route, request, *target, commands, now);
-    allowed = allowed.empty() ? (route->verb == Verb::kGet ? "GET, HEAD" : "POST")
-                              : std::string_view("GET, HEAD, POST");
+    if (route->verb == request.verb) {
+      return TakeRoute(*route, request, *target, commands, may_wait, now);
+    }
+    allowed = AllowedWith(allowed, route->verb);
   }
   if (allowed.empty()) return Refusal(404, "ERR", "there is nothing at this path");
   Answer refusal = Refusal(405, "ERR", "this path takes " + std::string(allowed));
@@ -122,7 +155,7 @@ Outcome Api::Take(const Request& request, CommandCaller& commands, engine::TimeM
 }
 
 Outcome Api::TakeRoute(const Route& route, const Request& request, const Target& target,
-                       CommandCaller& commands, engine::TimeMs now) const {
+                       CommandCaller& commands, bool may_wait, engine::TimeMs now) const {
   Answer refusal;
   if (Admit(request, route.access, commands, refusal) == nullptr) return refusal;
   if (route.verb == Verb::kPost && !IsJson(request.content_type)) {
@@ -130,12 +163,24 @@ Outcome Api::TakeRoute(const Route& route, const Request& request, const Target&
   }
   const Inputs inputs = Inputs::Read(route, target, request.body);
   if (!inputs.error().empty()) return Refusal(400, "ERR", inputs.error());
+  if (route.key_prefix != nullptr && !request.is_forwarded && !request.partition) {
+    auto elsewhere = ElsewhereOfKey(KeyOf(route, inputs), commands.server(), options_);
+    if (elsewhere) return *std::move(elsewhere);
+  }
   if (request.partition) {
     auto elsewhere = ElsewhereOf(*request.partition, commands.server(), options_.is_https);
     if (elsewhere) return *std::move(elsewhere);
   }
-  return route.handler(
-      {.inputs = inputs, .commands = commands, .figures = figures_, .routes = routes_, .now = now});
+  const LockingLimits limits{.wait_ms_max = options_.wait_ms_max,
+                             .terraform_lease = options_.terraform_lease,
+                             .has_room_to_wait = may_wait};
+  return route.handler({.inputs = inputs,
+                        .commands = commands,
+                        .figures = figures_,
+                        .routes = routes_,
+                        .limits = limits,
+                        .body = request.body,
+                        .now = now});
 }
 
 bool Api::IsFromHere(const Request& request, Answer& refusal) const {

@@ -23,6 +23,8 @@ struct ApiOptions {
   bool is_token_for_reading = false;
   // Whether this server speaks HTTPS. It then sends credentials to no node that does not.
   bool is_https = false;
+  engine::DurationMs wait_ms_max = 0;  // http_wait_max
+  std::string terraform_lease = "0";   // in milliseconds; 0 for the longest
 };
 
 // A file of the dashboard, embedded in the program.
@@ -42,8 +44,10 @@ class Api {
 
   void set_options(ApiOptions options) { options_ = std::move(options); }
 
-  // The returned job, if any, must not outlive `commands`.
-  Outcome Take(const Request& request, CommandCaller& commands, engine::TimeMs now) const;
+  // The returned job, if any, must not outlive `commands`. `may_wait`: there is room for one more
+  // request that waits for a lock.
+  Outcome Take(const Request& request, CommandCaller& commands, bool may_wait,
+               engine::TimeMs now) const;
 
   // Whether the answer depends on the user. If it does not, no password is compared, so that
   // neither a foreign page that makes a browser send requests here nor a request for an open page
@@ -64,7 +68,7 @@ class Api {
                                    CommandCaller& commands) const;
   bool HasToken(std::string_view authorization) const;
   Outcome TakeRoute(const Route& route, const Request& request, const Target& target,
-                    CommandCaller& commands, engine::TimeMs now) const;
+                    CommandCaller& commands, bool may_wait, engine::TimeMs now) const;
   const Asset* FindAsset(std::string_view path) const;
   Answer AnswerWithAsset(const Asset& asset, const Request& request) const;
 

@@ -117,6 +117,13 @@ bool CommandCaller::MayRun(std::string_view command) const {
 
 protocol::Reply CommandCaller::Call(std::span<const std::string_view> arguments,
                                     engine::TimeMs now) {
+  std::optional<protocol::Reply> reply = Ask(arguments, now);
+  assert(reply);
+  return *std::move(reply);
+}
+
+std::optional<protocol::Reply> CommandCaller::Ask(std::span<const std::string_view> arguments,
+                                                  engine::TimeMs now) {
   std::string request;
   protocol::AppendRequest(request, arguments);
   // Checks the limits first, because executing a request that exceeds them would close this client,
@@ -128,7 +135,8 @@ protocol::Reply CommandCaller::Call(std::span<const std::string_view> arguments,
     return ErrorReply(TextOf(judged.error));
   }
   const std::size_t consumed = pipeline_.Consume(request, 1, now);
-  assert(consumed == request.size() && !client().wait.is_waiting());
+  assert(consumed == request.size());
+  if (is_waiting()) return std::nullopt;
   return TakeReply();
 }
 
@@ -136,7 +144,7 @@ protocol::Reply CommandCaller::TakeReply() {
   std::string output;
   output.swap(client().output.bytes());
   client().output.CountTaken(output.size());
-  client().NoticeSent(output.size());
+  unsent_bytes_ += output.size();
   protocol::Reply reply;
   std::size_t parsed = 0;
   const protocol::ReplyStatus status = protocol::ReplyParser().Parse(output, reply, parsed);

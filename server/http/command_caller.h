@@ -1,11 +1,13 @@
 // One HTTP connection, as a client whose requests are executed as commands.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "protocol/reply.h"
 #include "server/command/client/client.h"
@@ -17,11 +19,11 @@ namespace fairlock::http {
 
 // Appears in CLIENT LIST, may do only what its user's permissions allow, and appears in HISTORY
 // with its address. Acts as the server's own user, which may do everything, until Identify names
-// another user. Must not call commands that wait. Loop-confined.
+// another user. Loop-confined.
 class CommandCaller final : private command::Transport {
  public:
-  // Calls `notice` when a log-in that had to wait has ended, or when CLIENT KILL closes this
-  // client; `notice` must only record that.
+  // Calls `notice` when a log-in or a request that had to wait has ended, or when CLIENT KILL
+  // closes this client; `notice` must only record that.
   CommandCaller(command::ServerParts& server, command::ClientAddress address, engine::TimeMs now,
                 std::function<void()> notice);
   CommandCaller(const CommandCaller&) = delete;
@@ -53,7 +55,17 @@ class CommandCaller final : private command::Transport {
   // Whether the user may run that command at all, with any keys.
   bool MayRun(std::string_view command) const;
 
-  // Returns the reply in RESP3.
+  // Executes a command that may wait. Returns nullopt if it does: after `notice`, when is_waiting()
+  // is false, TakeReply() returns its reply, and until then nothing else may be called but Detach.
+  std::optional<protocol::Reply> Ask(std::span<const std::string_view> arguments,
+                                     engine::TimeMs now);
+  bool is_waiting() const { return client().wait.is_waiting(); }
+  protocol::Reply TakeReply();
+  // Call this when the kernel has all of the answer that the replies so far were made into. A grant
+  // in them is undone if Detach comes first.
+  void NoticeSent() { client().NoticeSent(std::exchange(unsent_bytes_, 0)); }
+
+  // Returns the reply, in RESP3, of a command that does not wait.
   protocol::Reply Call(std::span<const std::string_view> arguments, engine::TimeMs now);
   protocol::Reply Call(std::initializer_list<std::string_view> arguments, engine::TimeMs now) {
     return Call(std::span(arguments.begin(), arguments.size()), now);
@@ -78,7 +90,6 @@ class CommandCaller final : private command::Transport {
 
   // Returns false if the password is still being compared.
   bool LogIn(std::string_view basic, engine::TimeMs now);
-  protocol::Reply TakeReply();
 
   command::ServerParts& server_;
   const std::function<void()> notice_;
@@ -86,6 +97,7 @@ class CommandCaller final : private command::Transport {
   std::optional<protocol::Reply> log_in_error_;
   bool has_logged_in_ = false;
   bool is_killed_ = false;
+  std::size_t unsent_bytes_ = 0;  // of replies
 };
 
 }  // namespace fairlock::http

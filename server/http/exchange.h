@@ -8,7 +8,7 @@
 
 namespace fairlock::http {
 
-enum class Verb : std::uint8_t { kGet, kPost, kOther };
+enum class Verb : std::uint8_t { kGet, kPost, kLock, kUnlock, kOther };
 
 // A HEAD request is passed on as GET, and the sender of the answer omits the body.
 struct Request {
@@ -26,6 +26,9 @@ struct Request {
   bool is_forwarded = false;  // by another node of the fleet
 };
 
+// Whether the answer may come only after http_wait_max.
+inline bool MayWait(const Request& request) { return request.target == "/api/v1/acquire"; }
+
 struct Answer {
   unsigned status = 200;
   std::string_view content_type = "application/json";  // static text
@@ -41,6 +44,7 @@ struct Elsewhere {
   std::string host;  // a name or a numeric address
   std::uint16_t port = 0;
   bool is_tls = false;
+  std::int64_t wait_ms_max = 0;  // http_wait_max of the node that asks
 };
 
 // Every refusal has a JSON body with a stable code and a message that says what is allowed.

@@ -95,7 +95,7 @@ Inputs Inputs::Read(const Route& route, const Target& target, std::string_view b
   Inputs inputs(route);
   inputs.TakePath(target);
   for (const auto& [name, value] : target.parameters) inputs.Take(name, value);
-  if (route.verb == Verb::kPost) inputs.TakeBody(body);
+  if (route.verb == Verb::kPost && !route.takes_any_body) inputs.TakeBody(body);
   inputs.CheckRequired();
   return inputs;
 }

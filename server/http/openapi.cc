@@ -127,6 +127,10 @@ object AnswersOf(const Route& route) {
         {"description", row.description},
         {"content", {{"application/json", {{"schema", ReferenceTo(kErrorSchema.name)}}}}}};
   }
+  if (route.key_prefix != nullptr) {
+    answers["409"] = {{"description", "Not granted or not held: what stands there, or an error"},
+                      {"content", {{"application/json", {{"schema", {{"type", "object"}}}}}}}};
+  }
   if (!route.plain_503.empty()) {
     answers["503"] = {{"description", route.plain_503}, {"content", TextContent()}};
   }
@@ -204,6 +208,8 @@ std::string Describe(std::span<const Route* const> routes, std::string_view vers
   object schemas;
   AddSchema(schemas, kErrorSchema);
   for (const Route* route : routes) {
+    // OpenAPI 3.1 knows only some methods.
+    if (route->verb != Verb::kGet && !IsPost(*route)) continue;
     if (route->answer != nullptr) AddSchema(schemas, *route->answer);
     object& path = paths.emplace(route->path, object()).first->value().as_object();
     path[IsPost(*route) ? "post" : "get"] = OperationOf(*route);

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <variant>
 
+#include "protocol/reply.h"
 #include "server/engine/api/types.h"
 #include "server/http/exchange.h"
 
@@ -54,13 +56,27 @@ class Job {
   virtual std::optional<Answer> Step(engine::TimeMs now) = 0;
 };
 
-using Outcome = std::variant<Answer, std::unique_ptr<Job>, Elsewhere>;
+// The command waits. Its reply comes later, and `answer` makes the answer of it.
+struct AwaitedReply {
+  std::function<Answer(const protocol::Reply&)> answer;
+};
+
+using Outcome = std::variant<Answer, std::unique_ptr<Job>, Elsewhere, AwaitedReply>;
+
+// What requests for locks may ask for.
+struct LockingLimits {
+  engine::DurationMs wait_ms_max = 0;     // http_wait_max
+  std::string_view terraform_lease = {};  // in milliseconds; 0 for the longest
+  bool has_room_to_wait = true;           // for one more request
+};
 
 struct RouteCall {
   const Inputs& inputs;
   CommandCaller& commands;  // outlives the job
   Figures& figures;
   std::span<const Route* const> routes;  // the whole API
+  const LockingLimits& limits;
+  std::string_view body;
   engine::TimeMs now;
 };
 
@@ -80,6 +96,11 @@ struct Route {
   bool needs_locks = true;          // refused while locks are loaded from the disk
   bool is_web_socket = false;       // its handler answers requests without Upgrade
   std::string_view plain_503 = {};  // the meaning of a 503 in plain text; empty: there is none
+  // Its body is not read for parameters, and need not be JSON.
+  bool takes_any_body = false;
+  // Answered by the leader of the key's partition: the parameter `name` with this in front. Null if
+  // the node that was asked answers, or the one that the path names.
+  const char* key_prefix = nullptr;
 };
 
 // Each family is defined at the bottom of its file.
@@ -88,5 +109,6 @@ std::span<const Route> FigureRoutes();
 std::span<const Route> LockRoutes();
 std::span<const Route> HistoryRoutes();
 std::span<const Route> SteeringRoutes();
+std::span<const Route> LockingRoutes();
 
 }  // namespace fairlock::http

@@ -332,6 +332,19 @@ constexpr auto kCancelledFields =
 constexpr auto kLimitSetFields = std::to_array<Field>({{"limit", kText, "OK"}});
 constexpr auto kDeletedFields = std::to_array<Field>({{"deleted", kInteger, "1: there was one"}});
 constexpr auto kKilledFields = std::to_array<Field>({{"killed", kInteger, "How many"}});
+constexpr auto kAcquiredFields = std::to_array<Field>({
+    {"status", kText, "granted or already; with 409: denied, queued or timeout"},
+    {"reason", kText, "What blocks the request", kMayBeNull},
+    {"token", kInteger, "The token of the hold", kMayBeNull},
+    {"ttl_ms", kInteger, "Of the hold, or of the one that ends first", kMayBeNull},
+    {"position", kInteger, "The place in the queue", kMayBeNull},
+    {"waiters", kInteger, "How many wait"},
+    {"eta_ms", kInteger, "When it is probably granted", kMayBeNull},
+    {"holders", kObjects, "The first holders", false, false, &kHolder},
+});
+constexpr auto kRenewedFields = std::to_array<Field>({{"renewed", kInteger, "1: it was held"}});
+constexpr auto kReleasedFields = std::to_array<Field>({{"released", kInteger, "1: it was held"}});
+constexpr auto kHeldFields = std::to_array<Field>({{"held", kInteger, "1: the token holds it"}});
 constexpr auto kChangedFields = std::to_array<Field>({{"changed", kText, "OK"}});
 
 }  // namespace
@@ -356,6 +369,10 @@ constinit const Schema kLimitSetSchema = {"LimitSet", kLimitSetFields};
 constinit const Schema kDeletedSchema = {"Deleted", kDeletedFields};
 constinit const Schema kKilledSchema = {"Killed", kKilledFields};
 constinit const Schema kChangedSchema = {"Changed", kChangedFields};
+constinit const Schema kAcquiredSchema = {"Acquired", kAcquiredFields};
+constinit const Schema kRenewedSchema = {"Renewed", kRenewedFields};
+constinit const Schema kReleasedSchema = {"Released", kReleasedFields};
+constinit const Schema kHeldSchema = {"Held", kHeldFields};
 constinit const Schema kDescriptionSchema = {"Description", {}};
 
 }  // namespace fairlock::http

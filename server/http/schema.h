@@ -55,6 +55,10 @@ extern const Schema kLimitSetSchema;
 extern const Schema kDeletedSchema;
 extern const Schema kKilledSchema;
 extern const Schema kChangedSchema;
+extern const Schema kAcquiredSchema;
+extern const Schema kRenewedSchema;
+extern const Schema kReleasedSchema;
+extern const Schema kHeldSchema;
 extern const Schema kDescriptionSchema;
 
 }  // namespace fairlock::http

@@ -60,7 +60,10 @@ HttpService::HttpService(net::TurnLoop& loop, const Config& config, Log& log)
 
 std::string HttpService::Start(const Config& config, net::TlsHandshakes* tls) {
   if (config.http_port == 0) return "";
-  http::ApiOptions options{.host_names = config.http_hosts, .is_https = tls != nullptr};
+  http::ApiOptions options{.host_names = config.http_hosts,
+                           .is_https = tls != nullptr,
+                           .wait_ms_max = config.http_wait_max,
+                           .terraform_lease = std::to_string(config.terraform_lease)};
   if (!config.http_token_file.empty()) {
     std::optional<std::string> token = ReadToken(config.http_token_file);
     if (!token) {

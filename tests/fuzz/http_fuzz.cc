@@ -106,7 +106,7 @@ class Stage {
 
  private:
   http::Answer Ask(const http::Request& request) {
-    http::Outcome outcome = api_.Take(request, commands_, server_.now());
+    http::Outcome outcome = api_.Take(request, commands_, false, server_.now());
     if (auto* answer = std::get_if<http::Answer>(&outcome)) return std::move(*answer);
     // A single server leads no partition, so no other node can be asked.
     const auto& job = std::get<std::unique_ptr<http::Job>>(outcome);

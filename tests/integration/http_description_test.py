@@ -43,6 +43,11 @@ CALLS = [
     ("listLimits", "/api/v1/limits", None),
     ("deleteLimit", "/api/v1/limits/delete", {"pattern": "x*"}),
     ("changeSetting", "/api/v1/settings", {"name": "max_clients", "value": "500"}),
+    ("acquireLock", "/api/v1/acquire",
+     {"key": "http", "owner": "me", "lease": "30s", "wait": "1s"}),
+    ("renewLock", "/api/v1/renew", {"key": "http", "owner": "me", "lease": "30s"}),
+    ("checkToken", "/api/v1/check", {"key": "http", "token": 1}),
+    ("releaseLock", "/api/v1/release", {"key": "http", "owner": "me"}),
     ("cancelPlace", "/api/v1/cancel", {"key": "order:42", "owner": "worker-2"}),
     ("breakMatching", "/api/v1/break-matching", {"match": "order:*", "dry_run": True}),
     ("breakLock", "/api/v1/break", {"key": "order:42", "reason": "test"}),
@@ -108,6 +113,8 @@ class Answers(Described):
             time.sleep(0.001)
         for operation, target, body in CALLS:
             with self.subTest(operation, target=target):
+                if operation == "checkToken":
+                    body = {**body, "token": own.ask("LOCK", "http", "me")}
                 self.assertEqual(self.call(self.server, operation, target, body),
                                  426 if operation == "watchEvents" else 200)
         self.assertEqual({name for name, _, _ in CALLS}, set(self.operations))

@@ -155,6 +155,53 @@ class Forwarded(unittest.TestCase):
         self.assertEqual(get(self.nodes[0], 1, "limits")[1]["limits"], [])
         self.assertEqual(post(self.nodes[1], 2, "limits/delete", {"pattern": "x*"})[0], 200)
 
+    def test_any_node_is_asked_for_the_lock_of_any_key(self):
+        for partition in range(3):
+            key = key_in(self.fleet, partition, "order:{}")
+            for node in self.nodes:
+                taken = ask(node, "POST", "/api/v1/acquire", {"key": key, "owner": "me"}, BEARER)
+                self.assertEqual(taken[0], 200, taken)
+                body = {"key": key, "token": taken[1]["token"]}
+                self.assertEqual(ask(node, "POST", "/api/v1/check", body, BEARER),
+                                 (200, {"held": 1}))
+            body = {"key": key, "owner": "me"}
+            self.assertEqual(ask(self.nodes[0], "POST", "/api/v1/release", body, BEARER),
+                             (200, {"released": 1}))
+
+    def test_a_wait_for_a_lock_is_passed_on_and_ends_with_its_client(self):
+        key = self.lock(1)
+        node = next(node for node in self.nodes if node is not self.leaders[1])
+        with concurrent.futures.ThreadPoolExecutor() as pool, self.leaders[1].connect() as own:
+            waiting = pool.submit(ask, node, "POST", "/api/v1/acquire",
+                                  {"key": key, "owner": "waiter", "wait": "60s"}, BEARER)
+            eventually(lambda: own.ask("POSITION", key, "waiter") == 1)
+            gone = http.client.HTTPConnection("127.0.0.1", node.http_port)
+            gone.request("POST", "/api/v1/acquire",
+                         json.dumps({"key": key, "owner": "gone", "wait": "60s"}),
+                         {**BEARER, "Content-Type": "application/json"})
+            eventually(lambda: own.ask("POSITION", key, "gone") == 2)
+            gone.close()
+            own.ask("LOCK", key, "later", "KEEP", "1m")
+            eventually(lambda: own.ask("POSITION", key, "later") == 2)
+            time.sleep(FORWARD_SECONDS_MAX + 5)  # longer than other requests may take
+            own.ask("UNLOCK", key, "me")
+            status, granted = waiting.result(SECONDS_MAX)
+            self.assertEqual((status, granted["status"]), (200, "granted"))
+            self.assertEqual(own.ask("CANCEL", key, "later"), 1)
+            self.assertEqual(own.ask("UNLOCK", key, "waiter"), 1)
+
+    def test_a_state_is_locked_at_any_node(self):
+        info = {"ID": "a-1", "Who": "ann"}
+        for node in self.nodes:
+            self.assertEqual(ask(node, "LOCK", "/terraform/prod", info, BEARER)[0], 200)
+            self.assertEqual(ask(node, "LOCK", "/terraform/prod", {"ID": "b-2"}, BEARER),
+                             (423, info))
+        self.assertEqual(ask(self.nodes[-1], "UNLOCK", "/terraform/prod", info, BEARER)[0], 200)
+        self.assertEqual(ask(self.nodes[0], "LOCK", "/terraform/prod", {"ID": "b-2"}, BEARER)[0],
+                         200)
+        self.assertEqual(ask(self.nodes[0], "UNLOCK", "/terraform/prod", {"ID": "b-2"}, BEARER)[0],
+                         200)
+
     def test_a_key_is_changed_only_where_it_is(self):
         key = self.lock(1)
         status, answer = post(self.nodes[0], 2, "break", {"key": key})

@@ -41,6 +41,7 @@ HttpConnection::HttpConnection(Turn& turn, const http::Api& api, HttpConnectionO
       address_(std::move(address)),
       commands_(turn.server, address_, turn.now,
                 [this] {
+                  if (wait_.awaited) return Resume();
                   if (caller_ != Caller::kComparing) return;
                   caller_ = Caller::kCompared;
                   turn_.tasks.push_back(this);
@@ -53,6 +54,7 @@ void HttpConnection::Close() {
   if (std::exchange(is_closed_, true)) return;
   const auto self = shared_from_this();  // keeps this alive when the owner releases it
   job_.reset();
+  EndWait();
   if (forward_) forward_->Cancel();
   turn_.Drop(this);
   commands_.Detach(turn_.now);
@@ -61,6 +63,7 @@ void HttpConnection::Close() {
 }
 
 void HttpConnection::Read() {
+  if (wait_.is_watching) return;  // the end of that read calls this again
   parser_.emplace();
   parser_->header_limit(kHeaderBytesMax);
   parser_->body_limit(kBodyBytesMax);
@@ -144,6 +147,13 @@ void HttpConnection::TakeTurn(engine::TimeMs now) {
   const auto self = shared_from_this();
   if (commands_.is_killed()) return Close();
   if (answer_) return SendWhenPersisted();
+  if (wait_.awaited) {
+    wait_.is_resumed = false;
+    if (commands_.is_waiting()) return;
+    const auto make_answer = std::move(wait_.awaited->answer);
+    EndWait();
+    return Conclude(make_answer(commands_.TakeReply()));
+  }
   if (job_ == nullptr) {
     if (auto refusal = RefusalOfHeaders(parser_->get())) {
       is_kept_alive_ = false;
@@ -153,12 +163,15 @@ void HttpConnection::TakeTurn(engine::TimeMs now) {
     if (!Admit(request.target)) return;
     if (!Identify(request, now)) return;
     if (beast::websocket::is_upgrade(parser_->get())) return TakeOver(request, now);
-    http::Outcome outcome = api_.Take(request, commands_, now);
+    http::Outcome outcome = api_.Take(request, commands_, owner_.HasRoomToWait(), now);
     if (http::Answer* answer = std::get_if<http::Answer>(&outcome)) {
       return Conclude(std::move(*answer));
     }
     if (const auto* elsewhere = std::get_if<http::Elsewhere>(&outcome)) {
       return Forward(*elsewhere, request);
+    }
+    if (auto* awaited = std::get_if<http::AwaitedReply>(&outcome)) {
+      return BeginWait(std::move(*awaited));
     }
     job_ = std::move(std::get<std::unique_ptr<http::Job>>(outcome));
   }
@@ -180,6 +193,40 @@ bool HttpConnection::Identify(const http::Request& request, engine::TimeMs now) 
   }
   caller_ = Caller::kKnown;
   return true;
+}
+
+void HttpConnection::BeginWait(http::AwaitedReply awaited) {
+  wait_.awaited = std::move(awaited);
+  owner_.NoteWaiting(1);
+  Watch();
+}
+
+// A client that has gone must not be granted a lock. One that sends more than a header of its next
+// request is not watched any more.
+void HttpConnection::Watch() {
+  if (buffer_.size() >= kHeaderBytesMax) return;
+  wait_.is_watching = true;
+  stream_.async_read_some(
+      buffer_.prepare(kHeaderBytesMax),
+      [self = shared_from_this()](const beast::error_code& error, std::size_t bytes) {
+        self->wait_.is_watching = false;
+        if (self->is_closed_) return;
+        self->buffer_.commit(bytes);
+        if (self->wait_.awaited || self->forward_) return error ? self->Close() : self->Watch();
+        if (error && error != boost::asio::error::operation_aborted) return self->Close();
+        if (self->state().doing == Doing::kIdle) self->Read();
+      });
+}
+
+void HttpConnection::Resume() {
+  if (!std::exchange(wait_.is_resumed, true)) turn_.tasks.push_back(this);
+}
+
+void HttpConnection::EndWait() {
+  if (!wait_.awaited) return;
+  wait_.awaited.reset();
+  owner_.NoteWaiting(-1);
+  if (wait_.is_watching) stream_.next_layer().cancel();
 }
 
 void HttpConnection::Conclude(http::Answer answer) {
@@ -224,9 +271,13 @@ void HttpConnection::TakeOver(const http::Request& request, engine::TimeMs now) 
 void HttpConnection::Forward(const http::Elsewhere& to, const http::Request& request) {
   forward_ = owner_.Forward(to, request, [self = shared_from_this()](http::Answer answer) {
     self->forward_.reset();
+    if (self->wait_.is_watching) self->stream_.next_layer().cancel();
     self->Send(std::move(answer));
   });
-  if (forward_) return;
+  if (forward_) {
+    if (http::MayWait(request)) Watch();
+    return;
+  }
   Send(http::Refusal(503, "TRYAGAIN",
                      "too many requests for other partitions are in progress; try again"));
 }
@@ -251,7 +302,11 @@ void HttpConnection::OnSent(const beast::error_code& error) {
   if (is_closed_) return;
   if (error) return Close();
   response_ = {};
-  if (is_kept_alive_) return Read();
+  commands_.NoticeSent();
+  if (is_kept_alive_) {
+    Begin(Doing::kIdle);
+    return Read();
+  }
   stream_.next_layer().expires_after(kLingerMax);
   End();
 }

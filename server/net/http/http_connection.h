@@ -65,6 +65,11 @@ class HttpConnection final : public HttpPeer,
   bool Identify(const http::Request& request, engine::TimeMs now);
   void TakeOver(const http::Request& request, engine::TimeMs now);
   void Forward(const http::Elsewhere& to, const http::Request& request);
+  // While a request waits for a lock, notices that its client is gone.
+  void BeginWait(http::AwaitedReply awaited);
+  void Watch();
+  void Resume();
+  void EndWait();
   void Conclude(http::Answer answer);
   // A response that reveals locks waits until their state is stored.
   void SendWhenPersisted();
@@ -88,6 +93,11 @@ class HttpConnection final : public HttpPeer,
   Response response_;
   Caller caller_ = Caller::kUnknown;
   bool is_for_probes_;
+  struct {
+    std::optional<http::AwaitedReply> awaited = {};  // while its command waits for a lock
+    bool is_resumed = false;   // it takes a turn, because its wait may be over
+    bool is_watching = false;  // a read is pending that began during a wait
+  } wait_;
   bool is_head_ = false;
   bool is_kept_alive_ = false;
   bool is_closed_ = false;

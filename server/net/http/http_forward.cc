@@ -16,12 +16,24 @@ namespace beast_http = boost::beast::http;
 
 namespace {
 
+beast_http::verb MethodOf(http::Verb verb) {
+  switch (verb) {
+    case http::Verb::kPost:
+      return beast_http::verb::post;
+    case http::Verb::kLock:
+      return beast_http::verb::lock;
+    case http::Verb::kUnlock:
+      return beast_http::verb::unlock;
+    default:
+      return beast_http::verb::get;
+  }
+}
+
 beast_http::request<beast_http::string_body> MessageOf(const http::Request& request) {
   using beast_http::field;
   beast_http::request<beast_http::string_body> message;
   message.version(11);
-  message.method(request.verb == http::Verb::kPost ? beast_http::verb::post
-                                                   : beast_http::verb::get);
+  message.method(MethodOf(request.verb));
   message.target(request.target);
   message.set(field::user_agent, "fairlock");
   message.set(kForwardedHeader, "1");
@@ -50,7 +62,8 @@ HttpForward::HttpForward(boost::asio::io_context& io, http::Elsewhere to,
       resolver_(io),
       deadline_(io),
       stream_(boost::asio::ip::tcp::socket(io), nullptr),
-      message_(MessageOf(request)) {
+      message_(MessageOf(request)),
+      wait_max_(http::MayWait(request) ? to_.wait_ms_max : 0) {
   parser_.body_limit(kAnswerBytesMax);
 }
 
@@ -73,8 +86,9 @@ void HttpForward::Cancel() {
 
 void HttpForward::Begin() {
   if (!done_) return;
-  const bool is_change = message_.method() == beast_http::verb::post;
-  const std::chrono::seconds time_max = is_change ? kChangeTimeMax : kReadTimeMax;
+  const bool is_change = message_.method() != beast_http::verb::get;
+  const auto time_max = (is_change ? kChangeTimeMax : kReadTimeMax) +
+                        std::chrono::duration_cast<std::chrono::seconds>(wait_max_);
   deadline_.expires_after(time_max);
   deadline_.async_wait([self = shared_from_this(), time_max](const auto& error) {
     if (error) return;

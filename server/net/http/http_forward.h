@@ -69,6 +69,7 @@ class HttpForward final : public std::enable_shared_from_this<HttpForward> {
   boost::asio::steady_timer deadline_;
   HttpStream stream_;
   Message message_;
+  const std::chrono::milliseconds wait_max_;
   boost::beast::flat_buffer buffer_;
   Parser parser_;
 };

@@ -24,6 +24,10 @@ http::Verb VerbOf(beast_http::verb verb) {
       return http::Verb::kGet;
     case beast_http::verb::post:
       return http::Verb::kPost;
+    case beast_http::verb::lock:
+      return http::Verb::kLock;
+    case beast_http::verb::unlock:
+      return http::Verb::kUnlock;
     default:
       return http::Verb::kOther;
   }

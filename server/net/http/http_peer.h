@@ -50,6 +50,10 @@ class HttpConnectionOwner {
                                                std::function<void(http::Answer)> done) = 0;
   // Whether a request other than a probe may be answered on a connection made for probes.
   virtual bool HasRoomForAll() const = 0;
+  // Whether one more request may wait for a lock. Then NoteWaiting(1) follows, and NoteWaiting(-1)
+  // when it waits no longer.
+  virtual bool HasRoomToWait() const = 0;
+  virtual void NoteWaiting(int change) = 0;
   virtual void Remove(const HttpPeer* peer) = 0;
   virtual void Add(std::shared_ptr<HttpPeer> peer) = 0;
 

@@ -55,6 +55,9 @@ class HttpServer final : public ConnectionSink,
   std::shared_ptr<HttpForward> Forward(const http::Elsewhere& to, const http::Request& request,
                                        std::function<void(http::Answer)> done) override;
   bool HasRoomForAll() const override { return peers_.size() <= connections_max_; }
+  // The others remain for those that do not wait.
+  bool HasRoomToWait() const override { return 2 * (waiting_ + 1) <= connections_max_; }
+  void NoteWaiting(int change) override { waiting_ += static_cast<std::size_t>(change); }
   void Remove(const HttpPeer* peer) override { peers_.erase(peer); }
   void Add(std::shared_ptr<HttpPeer> peer) override { peers_[peer.get()] = std::move(peer); }
 
@@ -69,6 +72,7 @@ class HttpServer final : public ConnectionSink,
   TlsClientContext to_nodes_;
   std::vector<std::weak_ptr<HttpForward>> forwards_;
   std::unordered_map<const HttpPeer*, std::shared_ptr<HttpPeer>> peers_;
+  std::size_t waiting_ = 0;  // requests that wait for a lock
   bool is_closed_ = false;
 };
 

@@ -31,7 +31,7 @@ class StatusRoutesTest : public testing::Test {
     request.target = std::move(target);
     request.host = "127.0.0.1";
     request.verb = Verb::kGet;
-    const Outcome outcome = api_.Take(request, caller_, server_.now());
+    const Outcome outcome = api_.Take(request, caller_, false, server_.now());
     const Answer& answer = std::get<Answer>(outcome);
     return std::to_string(answer.status) + " " + answer.body;
   }
