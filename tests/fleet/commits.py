@@ -91,7 +91,7 @@ def grow(fleet):
         add_member(fleet.etcd_ports[0], initial[i].split("=")[1])
         start_with(member, initial[:i + 1], "existing")
         fleet.tell_pids()
-        fleet.await_members(own_fleet.JOIN_SECONDS_MAX, fleet.members[:i + 1])
+        fleet.await_members(JOIN_SECONDS_MAX, fleet.members[:i + 1])
 
 
 def add_member(port, url):
