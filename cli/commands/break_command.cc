@@ -60,7 +60,7 @@ Result<MatchedKeys> MatchingKeys(const BreakOptions& options, FleetLeaders& lead
   while (!walk.is_over()) {
     const Result<std::vector<LockRow>> page = walk.NextPage();
     if (!page) return page.failure();
-    for (const LockRow& row : *page) keys.emplace(row.key, walk.partition());
+    for (const LockRow& row : *page) keys.emplace(row.key(), walk.partition());
     if (keys.size() > kKeysMax) {
       return Failure{kExitWrongUse, "GLOB must match at most " + std::to_string(kKeysMax) +
                                         " keys, got " + Quoted(options.glob) +

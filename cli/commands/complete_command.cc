@@ -44,7 +44,7 @@ Result<FoundNames> FindKeys(const std::string& prefix, Context& context) {
   for (int page = 0; page < kPagesWalked && names.size() < kNamesMax && !walk.is_over(); ++page) {
     const Result<std::vector<LockRow>> rows = walk.NextPage();
     if (!rows) return rows.failure();
-    for (const LockRow& row : *rows) names.insert(row.key);
+    for (const LockRow& row : *rows) names.insert(row.key());
   }
   return names;
 }

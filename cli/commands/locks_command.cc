@@ -36,15 +36,15 @@ struct SortRow {
 
 const std::array<SortRow, 5>& Sorts() {
   static const std::array<SortRow, 5> sorts = {{
-      {"wait",
-       [](const LockRow& a, const LockRow& b) { return a.longest_wait_ms > b.longest_wait_ms; }},
+      {"wait", [](const LockRow& a,
+                  const LockRow& b) { return a.longest_wait_ms() > b.longest_wait_ms(); }},
       {"held",
-       [](const LockRow& a, const LockRow& b) { return a.oldest_hold_ms > b.oldest_hold_ms; }},
+       [](const LockRow& a, const LockRow& b) { return a.oldest_hold_ms() > b.oldest_hold_ms(); }},
       {"waiters",
-       [](const LockRow& a, const LockRow& b) { return a.waiter_count > b.waiter_count; }},
+       [](const LockRow& a, const LockRow& b) { return a.waiter_count() > b.waiter_count(); }},
       {"holders",
-       [](const LockRow& a, const LockRow& b) { return a.holder_count > b.holder_count; }},
-      {"key", [](const LockRow& a, const LockRow& b) { return a.key < b.key; }},
+       [](const LockRow& a, const LockRow& b) { return a.holder_count() > b.holder_count(); }},
+      {"key", [](const LockRow& a, const LockRow& b) { return a.key() < b.key(); }},
   }};
   return sorts;
 }
@@ -106,21 +106,21 @@ class LocksPrinter {
 
   std::vector<Cell> Cells(const LockRow& row) const {
     const Screen& screen = context_.out;
-    const bool has_holder = row.holder_count > 0;
-    const bool has_waiter = row.waiter_count > 0;
-    const bool is_of_library = !row.library.empty();
+    const bool has_holder = row.holder_count() > 0;
+    const bool has_waiter = row.waiter_count() > 0;
+    const bool is_of_library = !row.library().empty();
     // Most libraries do not store since when a lock is held.
-    const bool is_unknown = is_of_library && row.oldest_hold_ms == 0;
-    const std::string limit = row.limit > 1 ? "/" + std::to_string(row.limit) : "";
-    return {
-        {screen.Printable(row.key)},
-        {std::to_string(row.database)},
-        {std::to_string(row.holder_count) + limit},
-        {std::to_string(row.waiter_count), has_waiter ? Tint::kWarning : Tint::kFaint},
-        {has_waiter && !is_of_library ? ShowDuration(row.longest_wait_ms) : "-"},
-        {has_holder && !is_unknown ? ShowDuration(row.oldest_hold_ms) : "-"},
-        {is_of_library ? "(" + screen.Printable(row.library) + ")" : screen.Printable(row.label)},
-        {has_holder ? screen.Printable(row.first_owner) : "-"}};
+    const bool is_unknown = is_of_library && row.oldest_hold_ms() == 0;
+    const std::string limit = row.limit() > 1 ? "/" + std::to_string(row.limit()) : "";
+    return {{screen.Printable(row.key())},
+            {std::to_string(row.database())},
+            {std::to_string(row.holder_count()) + limit},
+            {std::to_string(row.waiter_count()), has_waiter ? Tint::kWarning : Tint::kFaint},
+            {has_waiter && !is_of_library ? ShowDuration(row.longest_wait_ms()) : "-"},
+            {has_holder && !is_unknown ? ShowDuration(row.oldest_hold_ms()) : "-"},
+            {is_of_library ? "(" + screen.Printable(row.library()) + ")"
+                           : screen.Printable(row.label())},
+            {has_holder ? screen.Printable(row.first_owner()) : "-"}};
   }
 
   const Context& context_;

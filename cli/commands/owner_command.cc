@@ -38,14 +38,14 @@ struct Claim {
 // Returns nullopt if the claim has ended since the scan.
 Result<std::optional<Claim>> FetchClaim(const LockRow& row, const std::string& owner,
                                         Client& client) {
-  const auto selected = client.Ask({"SELECT", std::to_string(row.database)});
+  const auto selected = client.Ask({"SELECT", std::to_string(row.database())});
   if (!selected) return selected.failure();
-  const Result<protocol::Reply> position = client.Ask({"POSITION", row.key, owner});
+  const Result<protocol::Reply> position = client.Ask({"POSITION", row.key(), owner});
   if (!position) return position.failure();
   if (position->IsNull()) return std::optional<Claim>();
   Claim claim{
-      .key = row.key, .database = row.database, .position = position->integer, .ttl_ms = {}};
-  const Result<LockView> lock = FetchLock(client, row.key);
+      .key = row.key(), .database = row.database(), .position = position->integer, .ttl_ms = {}};
+  const Result<LockView> lock = FetchLock(client, row.key());
   if (!lock) return lock.failure();
   for (const HolderView& holder : lock->holders) {
     if (holder.who.owner != owner) continue;

@@ -26,19 +26,6 @@ ClaimantView ReadClaimant(const protocol::Reply& map) {
           .key_count = IntegerOr(map, "keys", 1)};
 }
 
-std::int64_t IntegerAt(const protocol::Reply& row, std::size_t index) {
-  return index < row.elements.size() ? row.elements[index].integer : 0;
-}
-
-std::optional<DurationMs> OptionalAt(const protocol::Reply& row, std::size_t index) {
-  if (index >= row.elements.size() || row.elements[index].IsNull()) return std::nullopt;
-  return row.elements[index].integer;
-}
-
-std::string TextAt(const protocol::Reply& row, std::size_t index) {
-  return index < row.elements.size() ? row.elements[index].text : "";
-}
-
 }  // namespace
 
 HolderView ReadHolder(const protocol::Reply& map) {
@@ -79,18 +66,9 @@ LockView ReadLock(const protocol::Reply& map) {
   return lock;
 }
 
-LockRow ReadLockRow(const protocol::Reply& row) {
-  return {.key = TextAt(row, 0),
-          .holder_count = IntegerAt(row, 1),
-          .waiter_count = IntegerAt(row, 2),
-          .longest_wait_ms = IntegerAt(row, 3),
-          .oldest_hold_ms = IntegerAt(row, 4),
-          .label = TextAt(row, 5),
-          .limit = IntegerAt(row, 6),
-          .first_owner = TextAt(row, 7),
-          .database = static_cast<int>(IntegerAt(row, 8)),
-          .library = TextAt(row, 9),
-          .ttl_ms = OptionalAt(row, 10)};
+const protocol::Reply& LockRow::At(std::size_t column) const {
+  static const protocol::Reply kMissing;
+  return column < reply_.elements.size() ? reply_.elements[column] : kMissing;
 }
 
 Result<LockView> FetchLock(Client& client, const std::string& key) {

@@ -108,23 +108,17 @@ std::uint64_t WalkLibraryLocks(Invocation& call, std::uint64_t cursor, std::size
   return cursor;
 }
 
-void WriteLibraryRow(protocol::ReplyWriter& reply, const LibraryRow& row) {
-  reply.ArrayHeader(11);
-  reply.Bulk(row.key);
-  reply.Integer(static_cast<std::int64_t>(row.lock.holders.size()));
-  reply.Integer(static_cast<std::int64_t>(row.waiter_count));
-  reply.Integer(0);
-  reply.Integer(row.oldest_hold_ms);
-  reply.Bulk("");
-  reply.Integer(row.limit);
-  reply.Bulk(row.lock.holders.empty() ? "" : row.lock.holders.front().owner);
-  reply.Integer(row.db);
-  reply.Bulk(row.lock.library);
-  if (!row.lock.holders.empty() && row.ttl_ms) {
-    reply.Integer(*row.ttl_ms);
-  } else {
-    reply.Null();
-  }
+LockRow ShownRowOf(const LibraryRow& row) {
+  const bool is_held = !row.lock.holders.empty();
+  return {{.key = {.db = row.db, .bytes = row.key},
+           .holder_count = row.lock.holders.size(),
+           .waiter_count = row.waiter_count,
+           .oldest_hold_ms = row.oldest_hold_ms,
+           .label = {},
+           .limit = row.limit,
+           .first_owner = is_held ? row.lock.holders.front().owner : std::string_view()},
+          row.lock.library,
+          is_held ? row.ttl_ms : std::nullopt};
 }
 
 }  // namespace fairlock::command

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/command/locks/lock_replies.h"
 #include "server/command/table/glob_walk.h"
 #include "server/command/table/invocation.h"
 #include "server/engine/api/inspection.h"
@@ -31,7 +32,7 @@ std::uint64_t WalkLibraryLocks(Invocation& call, std::uint64_t cursor, std::size
                                const engine::LockFilter& filter, GlobWalk& walk,
                                std::vector<LibraryRow>& rows);
 
-// Writes a row of LOCKS. It has two fields more than that of another lock.
-void WriteLibraryRow(protocol::ReplyWriter& reply, const LibraryRow& row);
+// The row of LOCKS, which has views of `row`.
+LockRow ShownRowOf(const LibraryRow& row);
 
 }  // namespace fairlock::command

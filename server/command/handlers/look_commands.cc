@@ -189,19 +189,6 @@ LocksQuery ReadLocksQuery(ArgumentReader& arguments, std::uint8_t db) {
   return query;
 }
 
-void WriteSummary(protocol::ReplyWriter& reply, const engine::LockSummary& lock) {
-  reply.ArrayHeader(9);
-  reply.Bulk(lock.key.bytes);
-  reply.Integer(static_cast<std::int64_t>(lock.holder_count));
-  reply.Integer(static_cast<std::int64_t>(lock.waiter_count));
-  reply.Integer(lock.longest_wait_ms);
-  reply.Integer(lock.oldest_hold_ms);
-  reply.Bulk(lock.label);
-  reply.Integer(lock.limit);
-  reply.Bulk(lock.first_owner);
-  reply.Integer(lock.key.db);
-}
-
 void ListLocks(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   LocksQuery query = ReadLocksQuery(arguments, call.client.profile.database);
@@ -228,8 +215,8 @@ void ListLocks(Invocation& call) {
   call.reply.ArrayHeader(2);
   call.reply.Bulk(std::to_string(cursor));
   call.reply.ArrayHeader(found.size() + of_libraries.size());
-  for (const engine::LockSummary& lock : found) WriteSummary(call.reply, lock);
-  for (const LibraryRow& row : of_libraries) WriteLibraryRow(call.reply, row);
+  for (const engine::LockSummary& lock : found) WriteLockRow(call.reply, {lock});
+  for (const LibraryRow& row : of_libraries) WriteLockRow(call.reply, ShownRowOf(row));
 }
 
 // Describes the client in the format of CLIENT LIST.
