@@ -162,11 +162,11 @@ ClusterSettings ReadClusterSettings(const Config& config) {
                      std::to_string(config.cluster_balance) + "ms";
   }
   settings.compared_options = ComparedOptions(config);
-  options.compacts = config.cluster_compaction == "yes";
+  options.compacts = config.cluster_compaction;
   settings.sentinel_port = static_cast<std::uint16_t>(config.sentinel_port);
   settings.http_port = static_cast<std::uint16_t>(config.http_port);
-  settings.is_https = config.http_tls == "yes";
-  settings.relays = config.cluster_relay == "yes";
+  settings.is_https = config.http_tls;
+  settings.relays = config.cluster_relay;
   settings.quota_bytes = static_cast<std::uint64_t>(config.cluster_etcd_quota);
   if (!IsName(options.fleet)) settings.error = WrongName("cluster_name", options.fleet);
   if (!IsName(options.node)) settings.error = WrongName("cluster_node", options.node);

@@ -19,7 +19,7 @@ struct ClusterSettings {
   bool is_https = false;                   // whether http_port is for TLS
   bool relays = false;                     // whether it relays connections while it is a standby
   std::optional<std::uint32_t> partition;  // the partition that this node must serve; none: any
-  std::string dialect;                     // the value of cluster_dialect
+  ClusterDialect dialect{};                // the value of cluster_dialect
   std::string machine;                     // that of cluster_machine, or the name of the machine
   // See FleetObserverOptions.
   std::chrono::milliseconds balance_after{0};

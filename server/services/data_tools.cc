@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "server/persist/state_log.h"
 #include "storage/data_folder/check_data.h"
 #include "storage/records/rows.h"
 
@@ -15,7 +16,7 @@ namespace fairlock::server {
 std::string DataFolderOf(const Config& config) {
   if (!config.cluster_etcd.empty()) return "";
   if (!config.data_dir.empty()) return config.data_dir;
-  return config.durability == "none" ? "" : "data";
+  return config.durability == persist::Durability::kNone ? "" : "data";
 }
 
 void MakeDataFolder(const Config& config) {

@@ -61,7 +61,7 @@ std::string FleetService::Start() {
   auto observer = storage::replicated::FleetObserver::Start(
       {.etcd = settings_.options.etcd,
        .prefix = storage::replicated::FleetPrefix(settings_.options.fleet),
-       .creates_fleet = settings_.dialect != "cluster",
+       .creates_fleet = settings_.dialect != ClusterDialect::kCluster,
        .partition = settings_.partition,
        .balance_after = settings_.balance_after,
        .now_ms = net::MachineBoottimeMs,
@@ -123,7 +123,7 @@ void FleetService::TakeView() {
 
 void FleetService::Join() {
   joined_.as = view_.assignment;
-  if (joined_.as->partitions > 1 && settings_.dialect == "plain") {
+  if (joined_.as->partitions > 1 && settings_.dialect == ClusterDialect::kPlain) {
     return hooks_.refuse("the fleet has " + std::to_string(joined_.as->partitions) +
                          " partitions, so cluster_dialect cannot be plain");
   }
@@ -138,7 +138,7 @@ void FleetService::Join() {
 command::FleetDialect FleetService::dialect() const {
   // Until this node has read the fleet, it knows only the setting.
   const bool has_partitions = joined_.as && joined_.as->partitions > 1;
-  const bool is_cluster = settings_.dialect == "cluster" || has_partitions;
+  const bool is_cluster = settings_.dialect == ClusterDialect::kCluster || has_partitions;
   return is_cluster ? command::FleetDialect::kCluster : command::FleetDialect::kPlain;
 }
 

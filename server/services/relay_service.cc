@@ -30,7 +30,7 @@ void RelayService::Start(const Config& config, net::ConnectionSink* tls,
   tls_ = tls;
   probe_.emplace(loop_.io_context(),
                  [this, on_refused = std::move(on_refused)] { on_refused(seen_.leader.run); });
-  if (config.cluster_relay == "no") return;
+  if (!config.cluster_relay) return;
   relay_.emplace(loop_.io_context(), loop_.turn(),
                  net::RelayOptions{
                      .connections_max = static_cast<std::size_t>(config.max_clients),

@@ -15,6 +15,7 @@
 #include "server/config/bind_scope.h"
 #include "server/config/config_file.h"
 #include "server/net/clock.h"
+#include "server/net/tls/tls_context.h"
 
 namespace fairlock::server {
 
@@ -57,9 +58,10 @@ std::string CheckUsers(const Config& config) {
   const auto read = ReadUsersOf(config, command::VocabularyOf(command::WholeLanguage()));
   if (!read.error.empty()) return read.error;
   const bool asks_for_nothing =
-      config.port != 0 || (config.tls_port != 0 && config.tls_auth_clients != "required");
+      config.port != 0 ||
+      (config.tls_port != 0 && config.tls_auth_clients != net::ClientCertificates::kRequired);
   const bool is_reachable = asks_for_nothing && !std::ranges::all_of(config.bind, IsLoopback);
-  const bool is_open_door = is_reachable && read.users->IsOpen() && config.allow_open_bind != "yes";
+  const bool is_open_door = is_reachable && read.users->IsOpen() && !config.allow_open_bind;
   return is_open_door ? kOpenDoor : "";
 }
 
@@ -76,7 +78,7 @@ UserService::~UserService() {
 std::string UserService::Load(const Config& config) {
   access::UsersRead read = ReadUsersOf(config, parts_.access.vocabulary());
   if (!read.error.empty()) return read.error;
-  const bool may_be_open = config.allow_open_bind == "yes";
+  const bool may_be_open = config.allow_open_bind;
   if (is_reachable_ && read.users->IsOpen() && !may_be_open) return kOpenDoor;
   requirepass_ = config.requirepass;
   may_be_open_ = may_be_open;
@@ -97,14 +99,14 @@ std::string UserService::ReloadUsers() {
 std::string UserService::Apply(const Config& config, bool is_rereading) {
   parts_.log_ins.failures().set_per_minute_max(config.max_failed_log_ins);
   const bool is_changed =
-      config.requirepass != requirepass_ || (config.allow_open_bind == "yes") != may_be_open_;
+      config.requirepass != requirepass_ || config.allow_open_bind != may_be_open_;
   return is_changed || is_rereading ? Load(config) : "";
 }
 
 std::string UserService::GuardDoor(std::span<const net::ListeningSocket> sockets,
                                    const Config& config) {
   // Requiring a certificate protects as well as requiring a password.
-  const bool asks_for_certificates = config.tls_auth_clients == "required";
+  const bool asks_for_certificates = config.tls_auth_clients == net::ClientCertificates::kRequired;
   is_reachable_ = !std::ranges::all_of(sockets, [&](const net::ListeningSocket& socket) {
     return IsLocalSocket(socket.name) || (socket.is_tls && asks_for_certificates);
   });
