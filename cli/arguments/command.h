@@ -3,14 +3,16 @@
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/arguments/arguments.h"
-#include "cli/arguments/program_model.h"
 #include "cli/base/result.h"
 #include "cli/connection/client.h"
 #include "cli/connection/fleet_leaders.h"
@@ -18,6 +20,28 @@
 #include "cli/output/screen.h"
 
 namespace fairlock::cli {
+
+// A description of the whole command line, for completion scripts.
+struct OptionModel {
+  std::vector<std::string> names;  // "--wait", "-w"; empty: positional
+  std::string help;
+  std::string value;                 // "DURATION"; empty: a flag
+  std::vector<std::string> choices;  // the allowed values, if they are a fixed list
+  // the KIND of names that `complete` offers as values: "keys", "labels", "options", or empty
+  std::string known_to_server;
+};
+
+struct CommandModel {
+  std::string name;
+  std::string summary;
+  std::vector<OptionModel> options;
+  std::vector<CommandModel> commands;  // its subcommands, as in `limit set`
+};
+
+struct ProgramModel {
+  std::vector<OptionModel> options;  // options that every command takes
+  std::vector<CommandModel> commands;
+};
 
 struct Context {
   Settings settings;
@@ -63,5 +87,17 @@ inline constexpr std::string_view kInspecting = "Inspecting";
 inline constexpr std::string_view kLocking = "Locking";
 inline constexpr std::string_view kControlling = "Controlling";
 inline constexpr std::string_view kServer = "The server";
+
+inline constexpr std::int64_t kPartitionMax = 63;
+
+// Returns the partition that the option names; it may be omitted only if there is one partition.
+// `reason` completes the error: why the command needs the option. Fails if no node leads the
+// partition.
+Result<std::size_t> ChoosePartition(const std::optional<std::int64_t>& given,
+                                    const FleetLeaders& leaders, std::string_view reason);
+
+// Returns true if the user typed "y" or "yes". Fails if there is no terminal; the failure names
+// --yes.
+Result<bool> Confirm(const Context& context, const std::string& question);
 
 }  // namespace fairlock::cli

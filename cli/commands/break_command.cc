@@ -4,8 +4,8 @@
 #include <map>
 #include <memory>
 
+#include "cli/arguments/command.h"
 #include "cli/commands/all_commands.h"
-#include "cli/commands/confirm.h"
 #include "cli/output/duration.h"
 #include "cli/views/claim_tables.h"
 #include "cli/views/force_release.h"

@@ -10,9 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "cli/arguments/command.h"
 #include "cli/commands/all_commands.h"
-#include "cli/commands/choose_partition.h"
-#include "cli/commands/confirm.h"
 #include "cli/commands/fairlockd_program.h"
 #include "cli/connection/reply_fields.h"
 #include "cli/connection/server_list.h"

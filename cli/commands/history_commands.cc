@@ -12,13 +12,10 @@
 #include "cli/commands/all_commands.h"
 #include "cli/connection/reply_fields.h"
 #include "cli/output/duration.h"
-#include "cli/output/moment.h"
 #include "cli/output/table.h"
 #include "cli/views/claim_tables.h"
 #include "cli/views/history.h"
-#include "cli/views/history_file.h"
 #include "cli/views/info_report.h"
-#include "cli/views/stats_merge.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {

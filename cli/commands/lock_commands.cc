@@ -5,7 +5,6 @@
 #include <memory>
 #include <thread>
 
-#include "cli/arguments/hold_arguments.h"
 #include "cli/arguments/lock_arguments.h"
 #include "cli/commands/all_commands.h"
 #include "cli/connection/reply_fields.h"

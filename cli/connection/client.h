@@ -97,4 +97,11 @@ class Client {
   std::deque<protocol::Reply> messages_;
 };
 
+// Whether the request continues a walk from a cursor, which no other server knows.
+bool ContinuesWalk(std::span<const std::string_view> request);
+
+// Whether the request only reads, so it does not matter whether the server has executed it. False
+// if it continues a walk.
+bool IsRepeatable(std::span<const std::string_view> request);
+
 }  // namespace fairlock::cli

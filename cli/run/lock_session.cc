@@ -6,7 +6,7 @@
 #include "cli/connection/server_errors.h"
 #include "cli/output/duration.h"
 #include "cli/views/claim_tables.h"
-#include "cli/views/lock_message.h"
+#include "cli/views/lock_views.h"
 
 namespace fairlock::cli {
 

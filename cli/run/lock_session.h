@@ -1,21 +1,38 @@
-// Takes a lock, holds it, and releases it.
+// Takes a lock, holds it, and releases it, as the options of `fairlockctl run` say.
 #pragma once
 
 #include <poll.h>
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/arguments/lock_arguments.h"
 #include "cli/base/clock.h"
 #include "cli/base/result.h"
 #include "cli/connection/async_connection.h"
 #include "cli/connection/settings.h"
-#include "cli/run/run_options.h"
 #include "protocol/reply.h"
 
 namespace fairlock::cli {
+
+// The options of `fairlockctl run`.
+struct RunOptions {
+  std::vector<std::string> keys;  // several: all or none
+  std::string owner;
+  bool is_owner_given = false;  // by the user, so another process may use the same one
+  LockArguments words;          // no `ttl_ms`: only a session; `wait_ms` is always set
+  bool is_session = false;
+  DurationMs grace_ms = 0;
+  DurationMs kill_after_ms = 0;
+  DurationMs kill_margin_ms = 0;   // SIGKILL is sent this long before the hold may end
+  DurationMs report_every_ms = 0;  // without a terminal: how often to report the wait; 0: never
+  int conflict_exit_code = kExitNotObtained;
+  bool is_json = false;  // the program's own messages on standard error are JSON
+  std::vector<std::string> command;
+};
 
 // Never blocks: the owner polls Interest(), and calls Advance() when it is ready or at WakeAt().
 //

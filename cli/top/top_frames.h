@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "cli/output/screen.h"
-#include "cli/top/frame.h"
+#include "cli/top/terminal_screen.h"
 #include "cli/top/top_data.h"
 
 namespace fairlock::cli {

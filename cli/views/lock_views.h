@@ -1,9 +1,11 @@
-// Holders, places in the queue and locks, as the server reports them.
+// Holders, places in the queue, locks and their events, as the server reports them.
 #pragma once
 
+#include <boost/json/object.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -97,5 +99,20 @@ PlaceView ReadPlace(const protocol::Reply& map);
 LockView ReadLock(const protocol::Reply& map);
 
 Result<LockView> FetchLock(Client& client, const std::string& key);
+
+// A message on a lock's channel: one event, as JSON. Missing and null fields read as empty or 0.
+class LockMessage {
+ public:
+  explicit LockMessage(std::string_view text);
+
+  std::string Text(std::string_view name) const;
+  std::int64_t Number(std::string_view name) const;
+
+  // Whether the event ends the hold that the message's token names.
+  bool EndsHold() const;
+
+ private:
+  boost::json::object object_;
+};
 
 }  // namespace fairlock::cli

@@ -1,9 +1,9 @@
-#include "cli/output/moment.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <ctime>
+
+#include "cli/output/duration.h"
 
 namespace fairlock::cli {
 namespace {
