@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "server/command/handlers/command_families.h"
-#include "server/config/bind_scope.h"
 #include "server/config/config_options.h"
 #include "server/config/config_values.h"
 #include "server/net/clock.h"

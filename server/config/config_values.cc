@@ -109,4 +109,13 @@ std::vector<std::string> SplitList(std::string_view text) {
   return parts;
 }
 
+bool IsLoopback(std::string_view address) {
+  if (address.starts_with('-')) address.remove_prefix(1);
+  return address.starts_with("127.") || address == "::1" || address == "localhost";
+}
+
+bool IsLocalSocket(std::string_view name) {
+  return name.starts_with("127.") || name.starts_with("[::1]:") || name.starts_with("unix:");
+}
+
 }  // namespace fairlock::server

@@ -6,8 +6,8 @@
 
 #include "server/command/table/text.h"
 #include "server/http/answers.h"
-#include "server/http/host.h"
 #include "server/http/inputs.h"
+#include "server/http/target.h"
 
 namespace fairlock::http {
 

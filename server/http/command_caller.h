@@ -1,4 +1,5 @@
-// One HTTP connection, as a client whose requests are executed as commands.
+// One HTTP connection, as a client whose requests are executed as commands, and a walk over all
+// locks with such requests.
 #pragma once
 
 #include <functional>
@@ -6,10 +7,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "protocol/reply.h"
 #include "server/command/client/client.h"
-#include "server/command/client/transport.h"
 #include "server/command/execution/request_pipeline.h"
 #include "server/command/server_parts.h"
 
@@ -86,6 +87,27 @@ class CommandCaller final : private command::Transport {
   std::optional<protocol::Reply> log_in_error_;
   bool has_logged_in_ = false;
   bool is_killed_ = false;
+};
+
+// Walks over all locks, one page per turn. Uses the command LOCKS. Loop-confined.
+class LockWalk {
+ public:
+  // The number of locks examined per turn. This many take a few hundredths of a millisecond, which
+  // hardly delays requests.
+  static constexpr const char* kLocksPerStep = "20";
+
+  // `options` are those of LOCKS, such as MATCH and its glob.
+  explicit LockWalk(std::vector<std::string> options) : options_(std::move(options)) {}
+
+  // Visits the rows of the next page; returns true after the last page. An error ends the walk too.
+  bool Step(CommandCaller& commands, engine::TimeMs now,
+            const std::function<void(protocol::Reply& row)>& visit);
+  const std::optional<protocol::Reply>& error() const { return error_; }
+
+ private:
+  std::vector<std::string> options_;
+  std::string cursor_ = "0";
+  std::optional<protocol::Reply> error_;
 };
 
 }  // namespace fairlock::http

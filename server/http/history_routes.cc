@@ -11,7 +11,6 @@
 
 #include "json/reply_json.h"
 #include "server/command/locks/event_names.h"
-#include "server/command/locks/live_events.h"
 #include "server/command/locks/lock_message.h"
 #include "server/command/table/duration_text.h"
 #include "server/command/table/text.h"
@@ -20,7 +19,6 @@
 #include "server/http/inputs.h"
 #include "server/http/route.h"
 #include "server/http/schema.h"
-#include "server/http/text_parts.h"
 
 namespace fairlock::http {
 

@@ -13,9 +13,8 @@
 #include "server/command/table/text.h"
 #include "server/http/answers.h"
 #include "server/http/command_caller.h"
-#include "server/http/figures.h"
 #include "server/http/inputs.h"
-#include "server/http/lock_walk.h"
+#include "server/http/minute_figures.h"
 #include "server/http/route.h"
 #include "server/http/schema.h"
 

@@ -10,7 +10,6 @@
 #include "server/http/answers.h"
 #include "server/http/command_caller.h"
 #include "server/http/inputs.h"
-#include "server/http/lock_walk.h"
 #include "server/http/route.h"
 #include "server/http/schema.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "server/command/environment/line_budget.h"
+#include "server/command/environment/environment.h"
 #include "server/engine/api/event.h"
 #include "server/engine/state/client_table.h"
 #include "server/logging/logging.h"

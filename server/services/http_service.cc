@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "dashboard/files.h"
-#include "server/config/bind_scope.h"
+#include "server/config/config_values.h"
 #include "server/net/clock.h"
 #include "server/net/sockets/listening_socket.h"
 

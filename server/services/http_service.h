@@ -6,7 +6,7 @@
 
 #include "server/config/config.h"
 #include "server/http/api.h"
-#include "server/http/figures.h"
+#include "server/http/minute_figures.h"
 #include "server/logging/logging.h"
 #include "server/net/http/http_server.h"
 #include "server/net/loop/turn_loop.h"

@@ -12,8 +12,8 @@
 #include "server/access/slow_hash.h"
 #include "server/access/user_table.h"
 #include "server/command/handlers/command_families.h"
-#include "server/config/bind_scope.h"
 #include "server/config/config_file.h"
+#include "server/config/config_values.h"
 #include "server/net/clock.h"
 #include "server/net/tls/tls_context.h"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "server/command/auth/access_control.h"
-#include "server/command/auth/sessions.h"
+#include "server/command/auth/log_ins.h"
 #include "server/command/client/client.h"
 #include "server/command/client/client_registry.h"
 #include "server/command/delivery/effect_delivery.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "server/command/auth/newcomers.h"
-#include "server/command/auth/sessions.h"
+#include "server/command/auth/log_ins.h"
 #include "server/command/client/client.h"
 #include "server/command/client/client_registry.h"
 #include "server/command/delivery/effect_delivery.h"

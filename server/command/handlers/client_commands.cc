@@ -11,7 +11,6 @@
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/shared_replies.h"
 #include "server/command/server_parts.h"
-#include "server/command/table/client_name.h"
 #include "server/command/table/command_docs.h"
 #include "server/command/table/refusals.h"
 #include "server/command/table/text.h"

@@ -7,8 +7,8 @@
 #include <concepts>
 #include <functional>
 
+#include "server/command/environment/environment.h"
 #include "server/command/handlers/replication.h"
-#include "server/command/table/redis_version.h"
 #include "server/command/table/text.h"
 
 namespace fairlock::command {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "server/command/handlers/cost_parts.h"
-#include "server/command/locks/live_events.h"
+#include "server/command/handlers/command_costs.h"
+#include "server/command/locks/event_names.h"
 #include "server/command/server_parts.h"
 #include "server/values/library_locks.h"
 

@@ -7,7 +7,6 @@
 #include "server/command/handlers/command_costs.h"
 #include "server/command/handlers/command_families.h"
 #include "server/command/locks/event_names.h"
-#include "server/command/locks/live_events.h"
 #include "server/command/locks/lock_message.h"
 #include "server/command/locks/lock_replies.h"
 #include "server/command/server_parts.h"

@@ -1,6 +1,7 @@
 #include "server/command/locks/availability.h"
 
 #include <string>
+#include <utility>
 
 #include "server/command/table/command_table.h"
 
@@ -115,6 +116,19 @@ void Availability::ReactToMemory() {
   engine_.set_short_of_memory(memory_.is_short());
   ChooseRefusedFlags();
   log_.LogMemoryShort(memory_.is_short(), memory_.used_bytes(), memory_.bytes_max());
+}
+
+void MemoryBound::set_bytes_max(std::uint64_t bytes) {
+  bytes_max_ = bytes;
+  ask_at_ = 0;
+}
+
+bool MemoryBound::Look(engine::TimeMs now) {
+  const bool asks_anew = now >= ask_at_;
+  if (asks_anew) ask_at_ = now + kLookEveryMs;
+  if (is_on()) used_bytes_ = resources_.MemoryInUse(asks_anew);
+  const bool is_short = is_on() && used_bytes_ > bytes_max_;
+  return std::exchange(is_short_, is_short) != is_short;
 }
 
 }  // namespace fairlock::command

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "protocol/field.h"
-#include "server/command/environment/unix_time.h"
+#include "server/command/environment/clock.h"
 #include "server/engine/api/inspection.h"
 #include "server/engine/api/limit_override.h"
 

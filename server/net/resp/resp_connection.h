@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "server/command/client/client.h"
-#include "server/command/client/transport.h"
 #include "server/command/execution/request_pipeline.h"
 #include "server/net/net_events.h"
 #include "server/net/resp/byte_queue.h"

@@ -1,4 +1,4 @@
-#include "server/command/statistics/command_statistics.h"
+#include "server/command/statistics/statistics.h"
 
 #include <algorithm>
 #include <utility>
