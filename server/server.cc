@@ -318,7 +318,7 @@ void Server::ApplyToCommands(const Config& config) {
   for (const std::string& rule : config.compat_keep_place) {
     keep_rules.push_back(*ParseKeepRule(rule));
   }
-  parts_.locks.engine().set_keep_rules(std::move(keep_rules));
+  parts_.locks.engine().options().keep_rules.Set(std::move(keep_rules));
   ApplyToSlowLockLog(config);
 }
 

@@ -7,7 +7,7 @@
 
 #include "server/command/table/duration_text.h"
 #include "server/command/table/text.h"
-#include "server/engine/api/label_rules.h"
+#include "server/engine/api/key_rules.h"
 
 namespace fairlock::server {
 

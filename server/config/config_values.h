@@ -7,8 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/engine/api/keep_rules.h"
-#include "server/engine/api/label_rules.h"
+#include "server/engine/api/key_rules.h"
 
 namespace fairlock::server {
 

@@ -143,7 +143,7 @@ class HistorySearch final : public Job {
   // Later, it would change what the page refers to.
   void EndWhatIsDue(engine::TimeMs now) {
     command::ServerParts& server = commands_.server();
-    server.locks.engine().CountHolders(*query_.key, server.locks.StepAt(now));
+    server.locks.engine().inspection().CountHolders(*query_.key, server.locks.StepAt(now));
     if (server.delivery.has_effects()) server.delivery.Deliver(now);
   }
   void AddLiveEvents(record::HistoryPage& page, const record::KnownSince& known,

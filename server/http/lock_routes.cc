@@ -167,9 +167,9 @@ Outcome ShowLock(const RouteCall& call) {
   const engine::KeyName name = {.db = call.inputs.Database(), .bytes = key};
   const command::AskedKey asked = {server, call.commands.user(), name, call.now};
   const auto of_library = command::InspectLibraryLock(asked, kHoldersMax);
-  const engine::LockInfo info =
-      of_library ? of_library->info
-                 : server.locks.engine().Inspect(name, kHoldersMax, server.locks.StepAt(call.now));
+  const engine::LockInfo info = of_library ? of_library->info
+                                           : server.locks.engine().inspection().Inspect(
+                                                 name, kHoldersMax, server.locks.StepAt(call.now));
   const command::ShownValue value = {command::TypeOfValue(asked),
                                      of_library ? of_library->lock.library : std::string_view()};
   const protocol::Reply written = ReplyOf([&](protocol::ReplyWriter& writer) {

@@ -12,15 +12,17 @@ LockSurvey::LockSurvey(command::ServerParts& server) : server_(server) {
 bool LockSurvey::Step(engine::TimeMs now) {
   const engine::LockEngine& engine = server_.locks.engine();
   // Scans the locks a second time, because the summary does not say whether a hold is endless.
-  engine.Scan(cursor_, kLocksPerStep, {.is_endless = true}, now,
-              [this](const engine::LockSummary& lock) { ++OfLabel(lock.label).endless_locks; });
-  cursor_ = engine.Scan(cursor_, kLocksPerStep, {}, now, [this](const engine::LockSummary& lock) {
-    LocksOfLabel& label = OfLabel(lock.label);
-    label.holders += lock.holder_count;
-    label.waiters += lock.waiter_count;
-    label.oldest_hold_ms = std::max(label.oldest_hold_ms, lock.oldest_hold_ms);
-    label.longest_wait_ms = std::max(label.longest_wait_ms, lock.longest_wait_ms);
-  });
+  engine.inspection().Scan(
+      cursor_, kLocksPerStep, {.is_endless = true}, now,
+      [this](const engine::LockSummary& lock) { ++OfLabel(lock.label).endless_locks; });
+  cursor_ = engine.inspection().Scan(
+      cursor_, kLocksPerStep, {}, now, [this](const engine::LockSummary& lock) {
+        LocksOfLabel& label = OfLabel(lock.label);
+        label.holders += lock.holder_count;
+        label.waiters += lock.waiter_count;
+        label.oldest_hold_ms = std::max(label.oldest_hold_ms, lock.oldest_hold_ms);
+        label.longest_wait_ms = std::max(label.longest_wait_ms, lock.longest_wait_ms);
+      });
   return cursor_ == 0;
 }
 

@@ -47,7 +47,8 @@ double Seconds(std::int64_t ms) { return Real(ms) / 1000; }
 // Returns the age of the oldest override that has no end; 0 if there is none.
 engine::DurationMs OldestOverrideMs(const Source& source) {
   engine::DurationMs oldest_ms = 0;
-  for (const engine::LimitOverride& row : source.server.locks.engine().Limits(source.now).all()) {
+  for (const engine::LimitOverride& row :
+       source.server.locks.engine().limits().Overrides(source.now).all()) {
     // The metric serves to find overrides that an operator has forgotten, so an override that ends
     // by itself does not count.
     if (row.end == engine::kNever) oldest_ms = std::max(oldest_ms, source.now - row.since);
@@ -103,7 +104,9 @@ constexpr auto kMetrics = std::to_array<Metric>({
     {"fairlock_newest_token", MetricType::Gauge, "The fencing token of the newest grant",
      [](const Source& s) { return Real(s.locks.newest_token); }},
     {"fairlock_limit_overrides", MetricType::Gauge, "LIMIT overrides in force",
-     [](const Source& s) { return Real(s.server.locks.engine().Limits(s.now).all().size()); }},
+     [](const Source& s) {
+       return Real(s.server.locks.engine().limits().Overrides(s.now).all().size());
+     }},
     {"fairlock_limit_override_oldest_seconds", MetricType::Gauge,
      "Age of the oldest LIMIT override that has no end; 0: there is none",
      [](const Source& s) { return Seconds(OldestOverrideMs(s)); }},

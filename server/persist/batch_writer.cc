@@ -51,7 +51,7 @@ void DropRepeats(std::vector<engine::ChangeLog::Name>& names) {
 BatchWriter::BatchWriter(engine::LockEngine& engine, engine::TimeMs now) : engine_(engine) {
   changes_.Clear(engine.next_token());
   // Those that were restored are written again, with ages of this run.
-  for (const engine::LimitOverride& limit : engine_.Limits(now).all()) {
+  for (const engine::LimitOverride& limit : engine_.limits().Overrides(now).all()) {
     stored_limits_.emplace(std::pair(limit.db, limit.pattern), StoredLimit{limit, 0});
   }
   changes_.have_limits_changed = true;
@@ -65,11 +65,12 @@ void BatchWriter::Write(const Moment& moment, storage::RecordWriter& batch, Gran
   WriteEnds(batch);
   WriteHolds(batch, grants);
   for (const engine::ChangeLog::Name& name : changes_.cooling) {
-    if (const auto cooldown = engine_.FindCooldownRow(name, moment.now)) PutRow(batch, *cooldown);
+    if (const auto cooldown = engine_.snapshots().FindCooldownRow(name, moment.now))
+      PutRow(batch, *cooldown);
   }
   for (const engine::ChangeLog::PlaceName& name : changes_.places) {
     const std::string_view owner = changes_.Text(name.owner_begin, name.owner_size);
-    const auto place = engine_.FindPlaceRow(name, owner);
+    const auto place = engine_.snapshots().FindPlaceRow(name, owner);
     if (!place) continue;
     // A repeated request may have dropped its KEEP.
     if (place->keep_ms > 0 || engine_.options().stores_all_places) {
@@ -103,7 +104,7 @@ void BatchWriter::WriteEnds(storage::RecordWriter& batch) const {
 void BatchWriter::WriteHolds(storage::RecordWriter& batch, GrantsOfBatch& grants) {
   DropRepeats(changes_.holds);
   for (const engine::ChangeLog::Name& name : changes_.holds) {
-    const auto hold = engine_.FindHoldRow(name);
+    const auto hold = engine_.snapshots().FindHoldRow(name);
     if (!hold) continue;
     PutRow(batch, *hold);
     has_long_leases_ |= IsLongLease(hold->claim.lease_ms);
@@ -119,7 +120,7 @@ void BatchWriter::WriteChangedLimits(const Moment& moment, storage::RecordWriter
   auto gone = std::move(stored_limits_);
   stored_limits_.clear();
   std::uint64_t age = 0;
-  const std::vector<engine::LimitOverride>& limits = engine_.Limits(moment.now).all();
+  const std::vector<engine::LimitOverride>& limits = engine_.limits().Overrides(moment.now).all();
   // Among equally specific ones, the newest comes first.
   for (auto at = limits.rbegin(); at != limits.rend(); ++at) {
     const engine::LimitOverride& limit = *at;
@@ -138,7 +139,7 @@ void BatchWriter::WriteChangedLimits(const Moment& moment, storage::RecordWriter
 }
 
 void BatchWriter::WriteLimits(const Moment& moment, storage::RecordWriter& slice) {
-  const std::vector<engine::LimitOverride>& limits = engine_.Limits(moment.now).all();
+  const std::vector<engine::LimitOverride>& limits = engine_.limits().Overrides(moment.now).all();
   for (auto at = limits.rbegin(); at != limits.rend(); ++at) {
     PutRow(slice, RowOf(*at, next_limit_age_++, moment));
   }

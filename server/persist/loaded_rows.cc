@@ -263,7 +263,7 @@ std::uint64_t LoadedRows::newest_token() const {
 
 engine::DurationMs LoadedRows::RestoreInto(engine::LockEngine& engine,
                                            const RestoreOptions& options) const {
-  engine.ReserveLocks(holds_.size());
+  engine.restoration().ReserveLocks(holds_.size());
   engine::DurationMs longest_ms = 0;
   rows::Hold hold;
   for (std::size_t i = 0; i < holds_.size(); ++i) {
@@ -278,23 +278,23 @@ engine::DurationMs LoadedRows::RestoreInto(engine::LockEngine& engine,
           1);
       longest_ms = std::max(longest_ms, *hold.remaining_ms);
     }
-    engine.Restore(hold, options.restart_grace_ms, options.now);
+    engine.restoration().Restore(hold, options.restart_grace_ms, options.now);
   }
   rows::Cooldown cooldown;
   for (const Ranked& ranked : cooling_) {
     if (!storage::DecodeRow(ranked.key, ranked.value, cooldown)) continue;
-    engine.Restore(cooldown, options.now);
+    engine.restoration().Restore(cooldown, options.now);
   }
   rows::Place place;
   for (const Ranked& ranked : places_) {
     if (!storage::DecodeRow(ranked.key, ranked.value, place)) continue;
-    engine.Restore(place, options.restart_grace_ms, options.now);
+    engine.restoration().Restore(place, options.restart_grace_ms, options.now);
   }
   storage::LimitRow limit;
   for (const Ranked& ranked : limits_) {
     if (!storage::DecodeRow(ranked.key, ranked.value, limit)) continue;
     // If there are more overrides than are allowed now, the newest are dropped.
-    if (!engine.SetLimit(OverrideOf(limit, options), options.now)) break;
+    if (!engine.limits().Set(OverrideOf(limit, options), options.now)) break;
   }
   return longest_ms;
 }

@@ -11,8 +11,8 @@ void LongLeaseSweep::Advance(engine::TimeMs now, storage::RecordWriter& batch) {
     to_ = now;
   }
   RowWriter rows(batch);
-  const std::uint64_t next =
-      engine_.ScanLongLeases(*cursor_, locks_of_a_slice_, kLongLeaseMs, from_, to_, rows);
+  const std::uint64_t next = engine_.snapshots().ScanLongLeases(*cursor_, locks_of_a_slice_,
+                                                                kLongLeaseMs, from_, to_, rows);
   cursor_ = next;
   if (next != 0) return;
   cursor_.reset();

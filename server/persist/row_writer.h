@@ -1,7 +1,7 @@
 // Writes the rows that the engine reports into a record.
 #pragma once
 
-#include "server/engine/api/row_sink.h"
+#include "server/engine/api/change_log.h"
 #include "storage/records/rows.h"
 
 namespace fairlock::persist {

@@ -34,7 +34,7 @@ std::optional<SnapshotTask::Cursor> SnapshotTask::WritePart(const Cursor& cursor
   }
   RowWriter rows(slice_);
   const std::uint64_t next =
-      engine_.ScanRows(cursor.next, pace_.locks_of_a_slice, detail, begun_at_, rows);
+      engine_.snapshots().ScanRows(cursor.next, pace_.locks_of_a_slice, detail, begun_at_, rows);
   if (next != 0) return Cursor{.next = next};
   if (!values_) return std::nullopt;
   values_->BeginSnapshot();

@@ -75,10 +75,10 @@ StateLog::StateLog(engine::LockEngine& engine, storage::LogHome& home, const Loa
       served_.emplace(rows.served_ms(), step.now, step.now + longest_ms);
     }
   }
-  engine_.EndRestore(tokens_.ceiling(), step);
+  engine_.restoration().EndRestore(tokens_.ceiling(), step);
   if (may_have_lost_leases_ && options_.start_delay_ms > 0) {
     grants_from_ = step.now + options_.start_delay_ms;
-    engine_.DelayGrantsUntil(grants_from_);
+    engine_.limits().DelayGrantsUntil(grants_from_);
   }
   if (keeps_locks()) {
     writer_.emplace(engine_, step.now);

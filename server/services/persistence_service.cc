@@ -75,7 +75,7 @@ std::string PersistenceService::Start(const Config& config, bool initialises,
   if (!config.cluster_etcd.empty()) return StartNode(config);
   if (home_.path.empty()) {
     if (config.start_delay > 0) {
-      parts_.locks.engine().DelayGrantsUntil(net::BoottimeMs() + config.start_delay);
+      parts_.locks.engine().limits().DelayGrantsUntil(net::BoottimeMs() + config.start_delay);
     }
     hooks_.ready();
     return "";

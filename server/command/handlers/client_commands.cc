@@ -247,7 +247,7 @@ void Unblock(Invocation& call) {
   if (is_for_list) {
     call.server.lists.EndWait(*waiter);
   } else if (is_waiting) {
-    call.server.locks.engine().EndWaits(*waiter, call.server.locks.StepAt(call.now));
+    call.server.locks.engine().sessions().EndWaits(*waiter, call.server.locks.StepAt(call.now));
   }
   call.reply.Integer(is_waiting ? 1 : 0);
 }

@@ -88,7 +88,7 @@ void AddWait(FieldLine& line, const Client& client, const Invocation& call) {
     line.Add("wait-key", WithoutBlanks(wait->keys.front()));
     return line.Add("waited-ms", now - client.profile.active_at);
   }
-  const auto awaited = engine::LockEngine::AwaitedBy(client);
+  const auto awaited = engine::Inspections::AwaitedBy(client);
   line.Add("wait-key", awaited ? WithoutBlanks(awaited->key.bytes) : "");
   const engine::TimeMs since = awaited ? awaited->since.value_or(client.profile.active_at) : now;
   line.Add("waited-ms", now - since);

@@ -253,7 +253,7 @@ void AddLine(std::string& report, std::string_view name, std::string_view value)
 // The following functions add sections whose lines are not fixed in advance.
 
 void AddOverrides(std::string& report, const Source& source) {
-  const auto& rows = source.server.locks.engine().Limits(source.now).all();
+  const auto& rows = source.server.locks.engine().limits().Overrides(source.now).all();
   AddLine(report, "limit_overrides", std::to_string(rows.size()));
   if (!source.shows_patterns) return;
   for (std::size_t i = 0; i < rows.size(); ++i) {

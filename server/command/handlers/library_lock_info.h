@@ -41,7 +41,7 @@ std::optional<std::vector<engine::PlaceInfo>> LibraryQueueOf(const AskedKey& ask
                                                              std::uint64_t count);
 
 struct LibraryPosition {
-  std::optional<std::uint64_t> position;  // as LockEngine::Position
+  std::optional<std::uint64_t> position;  // as Inspections::Position
 };
 std::optional<LibraryPosition> LibraryPositionOf(const AskedKey& asked, std::string_view owner);
 

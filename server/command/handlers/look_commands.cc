@@ -59,10 +59,11 @@ void Locked(Invocation& call) {
   if (RefusesUnknownValue(call, key)) return;
   engine::LockEngine& engine = call.server.locks.engine();
   if (has_owner) {
-    call.reply.Integer(engine.IsHeldBy(key, owner, call.server.locks.StepAt(call.now)) ? 1 : 0);
-  } else {
     call.reply.Integer(
-        static_cast<std::int64_t>(engine.CountHolders(key, call.server.locks.StepAt(call.now))));
+        engine.inspection().IsHeldBy(key, owner, call.server.locks.StepAt(call.now)) ? 1 : 0);
+  } else {
+    call.reply.Integer(static_cast<std::int64_t>(
+        engine.inspection().CountHolders(key, call.server.locks.StepAt(call.now))));
   }
 }
 
@@ -74,8 +75,8 @@ void LockInfo(Invocation& call) {
     return WriteLockInfo(call.reply, call.server.unix_time, found->info, call.now,
                          {TypeOfValue(AskedBy(call, key)), found->lock.library});
   }
-  const engine::LockInfo info =
-      call.server.locks.engine().Inspect(key, kHoldersShownMax, call.server.locks.StepAt(call.now));
+  const engine::LockInfo info = call.server.locks.engine().inspection().Inspect(
+      key, kHoldersShownMax, call.server.locks.StepAt(call.now));
   WriteLockInfo(call.reply, call.server.unix_time, info, call.now,
                 {TypeOfValue(AskedBy(call, key))});
 }
@@ -100,9 +101,9 @@ void Queue(Invocation& call) {
   const auto shown = static_cast<std::uint64_t>(count);
   const auto of_library = LibraryQueueOf(AskedBy(call, key), first, shown);
   const std::vector<engine::PlaceInfo> places =
-      of_library
-          ? *of_library
-          : call.server.locks.engine().Queue(key, first, shown, call.server.locks.StepAt(call.now));
+      of_library ? *of_library
+                 : call.server.locks.engine().inspection().Queue(
+                       key, first, shown, call.server.locks.StepAt(call.now));
   call.reply.ArrayHeader(places.size());
   for (const engine::PlaceInfo& place : places) {
     WritePlace(call.reply, call.server.unix_time, place, call.now);
@@ -116,7 +117,7 @@ void Position(Invocation& call) {
   if (!arguments.Finish(call.reply)) return;
   const auto of_library = LibraryPositionOf(AskedBy(call, key), owner);
   const auto position = of_library ? of_library->position
-                                   : call.server.locks.engine().Position(
+                                   : call.server.locks.engine().inspection().Position(
                                          key, owner, call.server.locks.StepAt(call.now));
   if (position) {
     call.reply.Integer(static_cast<std::int64_t>(*position));
@@ -213,7 +214,7 @@ void ListLocks(Invocation& call) {
   query.filter.budget = &walk;
   std::uint64_t cursor = query.cursor;
   if ((cursor & kValuesCursorBit) == 0) {
-    cursor = call.server.locks.engine().Scan(
+    cursor = call.server.locks.engine().inspection().Scan(
         cursor, query.count, query.filter, call.now, [&](const engine::LockSummary& lock) {
           if (values::IsBesideLock(lock.key.bytes, lock.first_owner)) return;
           if (call.client.rights.MayRead(lock.key.bytes, walk.compared())) found.push_back(lock);
@@ -279,7 +280,7 @@ void Break(Invocation& call) {
   if (!arguments.Finish(call.reply)) return;
   engine::LockEngine& engine = call.server.locks.engine();
   // Expires overdue holds first, so that they do not count as ended by force.
-  engine.CountHolders(key, call.server.locks.StepAt(call.now));
+  engine.inspection().CountHolders(key, call.server.locks.StepAt(call.now));
   record::History* history = call.server.recorder.history();
   if (history != nullptr) history->BeginForce(Describe(call.client.profile), reason);
   if (grace_ms > 0) {

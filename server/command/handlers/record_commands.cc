@@ -156,7 +156,8 @@ void History(Invocation& call) {
   if (RefusesCost(call)) return;
   // Expires overdue holds and waits of the key first, so that the history includes them.
   if (query.key) {
-    call.server.locks.engine().CountHolders(*query.key, call.server.locks.StepAt(call.now));
+    call.server.locks.engine().inspection().CountHolders(*query.key,
+                                                         call.server.locks.StepAt(call.now));
   }
   record::HistoryPage page = history->Search(query);
   const record::KnownSince known = history->known_since();

@@ -53,7 +53,7 @@ Availability::Availability(engine::LockEngine& engine, ResourceMeter& resources,
 
 void Availability::set_service(Service service) {
   service_ = service;
-  engine_.set_short_of_space(service == Service::kShortOfSpace);
+  engine_.bounds().set_short_of_space(service == Service::kShortOfSpace);
   ChooseRefusedFlags();
 }
 
@@ -71,7 +71,7 @@ void Availability::NoteChange() {
 
 void Availability::LiftBounds(bool are_lifted) {
   are_bounds_lifted_ = are_lifted;
-  engine_.set_bounds_lifted(are_lifted);
+  engine_.bounds().set_lifted(are_lifted);
   ChooseRefusedFlags();
 }
 
@@ -112,7 +112,7 @@ void Availability::BoundMemory(std::uint64_t bytes_max, engine::TimeMs now) {
 }
 
 void Availability::ReactToMemory() {
-  engine_.set_short_of_memory(memory_.is_short());
+  engine_.bounds().set_short_of_memory(memory_.is_short());
   ChooseRefusedFlags();
   log_.LogMemoryShort(memory_.is_short(), memory_.used_bytes(), memory_.bytes_max());
 }

@@ -47,11 +47,12 @@ void AddLiveEvents(engine::LockEngine& engine, const record::HistoryQuery& query
       page.events.push_back(event);
     }
   };
-  const engine::LockInfo lock = engine.Inspect(*query.key, kLiveEventsMax / 2, step);
+  const engine::LockInfo lock = engine.inspection().Inspect(*query.key, kLiveEventsMax / 2, step);
   for (const engine::HolderInfo& holder : lock.holders) {
     add(engine::EventKind::kGranted, holder, holder.token);
   }
-  for (const engine::PlaceInfo& place : engine.Queue(*query.key, 0, kLiveEventsMax / 2, step)) {
+  for (const engine::PlaceInfo& place :
+       engine.inspection().Queue(*query.key, 0, kLiveEventsMax / 2, step)) {
     add(engine::EventKind::kQueued, place, 0);
   }
   std::ranges::stable_sort(page.events, std::greater(), &PastEvent::at);

@@ -1,7 +1,7 @@
 // What a lock itself tells about events that the history has forgotten.
 #pragma once
 
-#include "server/engine/api/step.h"
+#include "server/engine/api/effects.h"
 #include "server/engine/lock_engine.h"
 #include "server/record/history.h"
 

@@ -160,7 +160,7 @@ void WriteExplanation(protocol::ReplyWriter& reply, Locks& locks, const UnixTime
                       const ExplainedRequest& request, const ExplainedOutcome& outcome,
                       engine::TimeMs now) {
   const engine::Explanation explanation =
-      locks.engine().Explain(request.key, request.owner, locks.StepAt(now));
+      locks.engine().inspection().Explain(request.key, request.owner, locks.StepAt(now));
   reply.MapHeader(request.names_key ? 9 : 8);
   reply.Bulk("status");
   reply.Bulk(outcome.status);

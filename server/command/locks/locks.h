@@ -2,7 +2,7 @@
 #pragma once
 
 #include "server/engine/api/effects.h"
-#include "server/engine/api/event_fan.h"
+#include "server/engine/api/event.h"
 #include "server/engine/lock_engine.h"
 
 namespace fairlock::command {

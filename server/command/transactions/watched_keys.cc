@@ -9,7 +9,7 @@ namespace fairlock::command {
 Watch WatchedKeys::Begin(const engine::KeyName& key, engine::TimeMs now) {
   engine::LockEngine& engine = locks_.engine();
   // This first expires overdue holds, so that their end does not count as a change.
-  const std::uint64_t lease_stamp = engine.LeaseStamp(key, locks_.StepAt(now));
+  const std::uint64_t lease_stamp = engine.inspection().LeaseStamp(key, locks_.StepAt(now));
   const std::uint64_t hash = engine.Prefetch(key);
   if (entries_.empty()) locks_.AddEventSink(*this);
   Entry& entry = entries_[hash];
@@ -25,8 +25,8 @@ void WatchedKeys::End(const Watch& watch) {
 }
 
 bool WatchedKeys::HasChanged(const Watch& watch, engine::TimeMs now) {
-  const std::uint64_t lease_stamp =
-      locks_.engine().LeaseStamp({watch.db, watch.key, watch.key_hash}, locks_.StepAt(now));
+  const std::uint64_t lease_stamp = locks_.engine().inspection().LeaseStamp(
+      {watch.db, watch.key, watch.key_hash}, locks_.StepAt(now));
   return entries_.find(watch.key_hash)->second.changes != watch.changes ||
          lease_stamp != watch.lease_stamp;
 }

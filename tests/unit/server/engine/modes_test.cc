@@ -197,7 +197,7 @@ TEST_F(CrowdTest, AHandOverToOneIsNeverPutOff) {
     request.wait_ms = kForever;
     Ask(request, Connect());
     EXPECT_TRUE(engine_.Unlock({{0, key}, "first", std::nullopt}, {now_, effects_}));
-    EXPECT_TRUE(engine_.IsHeldBy({0, key}, "second", {now_, effects_}));
+    EXPECT_TRUE(engine_.inspection().IsHeldBy({0, key}, "second", {now_, effects_}));
   }
 }
 
@@ -210,13 +210,13 @@ TEST_F(CrowdTest, EachHoldIsFoundByItsToken) {
   // Every other one ends first, and while the list shrinks, new ones join it.
   for (const std::size_t begin : {std::size_t{0}, std::size_t{1}}) {
     for (std::size_t i = begin; i < tokens.size(); i += 2) {
-      EXPECT_TRUE(engine_.Check({0, "key"}, tokens[i], {now_, effects_}));
+      EXPECT_TRUE(engine_.inspection().Check({0, "key"}, tokens[i], {now_, effects_}));
       Unlock("r" + std::to_string(i));
-      EXPECT_FALSE(engine_.Check({0, "key"}, tokens[i], {now_, effects_}));
+      EXPECT_FALSE(engine_.inspection().Check({0, "key"}, tokens[i], {now_, effects_}));
       if (CountHolders() % 2 == 0) continue;
       const LockResult guest = AskShared("guest", Connect(), 0);
       ASSERT_EQ(guest.status, LockStatus::kGranted);
-      EXPECT_TRUE(engine_.Check({0, "key"}, guest.token, {now_, effects_}));
+      EXPECT_TRUE(engine_.inspection().Check({0, "key"}, guest.token, {now_, effects_}));
       Unlock("guest");
     }
   }

@@ -60,7 +60,7 @@ TEST(LoadedRows, NothingIsLostWhenGarbageIsReclaimed) {
   engine::LockEngine engine(engine::EngineOptions{});
   engine::Effects effects;
   rows.RestoreInto(engine, {.now = 1'000});
-  engine.EndRestore(kRows + 1, {1'000, effects});
+  engine.restoration().EndRestore(kRows + 1, {1'000, effects});
   storage::RecordWriter record;
   for (std::uint64_t token = 1; token <= kRows; ++token) {
     if ((token + 19) % 3 != 0) PutHold(record, token, 60'019);
@@ -92,7 +92,7 @@ TEST(LoadedRows, TwoMlocksWithOneTokenStaySeparate) {
   engine::LockEngine engine(engine::EngineOptions{});
   engine::Effects effects;
   rows.RestoreInto(engine, {.now = 1'000});
-  engine.EndRestore(8, {1'000, effects});
+  engine.restoration().EndRestore(8, {1'000, effects});
   engine.CheckInvariants();
   put();
   storage::RowTable expected;

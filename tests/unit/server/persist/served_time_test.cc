@@ -27,7 +27,7 @@ class TimesLeft final : public engine::RowSink {
  public:
   TimesLeft(engine::LockEngine& engine, engine::TimeMs now) {
     for (std::uint64_t cursor = 0;;) {
-      cursor = engine.ScanRows(cursor, 100, {.with_time_left = true}, now, *this);
+      cursor = engine.snapshots().ScanRows(cursor, 100, {.with_time_left = true}, now, *this);
       if (cursor == 0) break;
     }
   }
@@ -161,8 +161,8 @@ class Run {
     log_.Load(rows_);
     const engine::DurationMs longest_ms = rows_.RestoreInto(
         engine_, {.now = begun_at_, .restart_grace_ms = kReconnectMs, .counts_down = true});
-    engine_.EndRestore(std::max(rows_.token_ceiling(), rows_.newest_token()) + 1,
-                       {begun_at_, effects_});
+    engine_.restoration().EndRestore(std::max(rows_.token_ceiling(), rows_.newest_token()) + 1,
+                                     {begun_at_, effects_});
     return longest_ms;
   }
 
@@ -189,7 +189,8 @@ class Run {
 
   void WriteSlice() {
     RowWriter sink(slice_);
-    cursor_ = engine_.ScanRows(cursor_, 1, {.with_all_places = true}, snapshot_at_, sink);
+    cursor_ =
+        engine_.snapshots().ScanRows(cursor_, 1, {.with_all_places = true}, snapshot_at_, sink);
     if (!slice_.empty()) AddSlice();
     if (cursor_ != 0) return;
     log_.ReplaceBy(std::exchange(slices_, {}), first_batch_);

@@ -1,4 +1,4 @@
-#include "server/engine/api/label_rules.h"
+#include "server/engine/api/key_rules.h"
 
 #include <algorithm>
 
