@@ -10,6 +10,7 @@
 #include "cli/commands/all_commands.h"
 #include "cli/output/duration.h"
 #include "cli/run/runner.h"
+#include "text/hexadecimal.h"
 
 namespace fairlock::cli {
 
@@ -35,10 +36,9 @@ struct RunArguments {
 std::string MakeOwner() {
   std::array<char, HOST_NAME_MAX + 1> host{};
   ::gethostname(host.data(), host.size() - 1);
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::random_device random;
   std::string owner = std::string(host.data()) + ":" + std::to_string(::getpid()) + ":";
-  for (int digit = 0; digit < 12; ++digit) owner += kDigits[random() % kDigits.size()];
+  for (int digit = 0; digit < 12; ++digit) owner += text::kHexDigits[random() % 16];
   return owner;
 }
 

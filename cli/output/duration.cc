@@ -5,6 +5,8 @@
 #include <cmath>
 #include <ctime>
 
+#include "text/local_time.h"
+
 namespace fairlock::cli {
 
 namespace {
@@ -48,14 +50,6 @@ std::string TwoUnits(DurationMs duration_ms, const Unit& large, const Unit& smal
          (rest < 10 ? "0" : "") + std::to_string(rest) + std::string(small.name);
 }
 
-std::string Formatted(std::int64_t unix_ms, const char* format) {
-  const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
-  std::tm local{};
-  localtime_r(&seconds, &local);
-  std::array<char, 64> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), format, &local)};
-}
-
 }  // namespace
 
 std::optional<DurationMs> ParseDuration(std::string_view text) {
@@ -89,11 +83,12 @@ std::string ShowDuration(DurationMs duration_ms) {
   return {};
 }
 
-std::string ShowMoment(std::int64_t unix_ms) { return Formatted(unix_ms, "%Y-%m-%d %H:%M:%S"); }
+std::string ShowMoment(std::int64_t unix_ms) {
+  return text::LocalTime(unix_ms, "%Y-%m-%d %H:%M:%S");
+}
 
 std::string ShowTimeOfDay(std::int64_t unix_ms) {
-  const std::string thousandths = std::to_string(1000 + unix_ms % 1000).substr(1);
-  return Formatted(unix_ms, "%H:%M:%S") + "." + thousandths;
+  return text::LocalTime(unix_ms, "%H:%M:%S") + "." + text::Thousandths(unix_ms);
 }
 
 }  // namespace fairlock::cli

@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "cli/output/duration.h"
+#include "text/number.h"
 
 namespace fairlock::cli {
 
@@ -121,11 +122,8 @@ std::optional<std::int64_t> ParseDated(std::string_view text) {
 }
 
 std::optional<std::int64_t> ParseUnixMs(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  if (!is_whole || number < 0 || number > kUnixMsMax) return std::nullopt;
-  return number;
+  const auto number = text::ParseNumber<std::int64_t>(text);
+  return number && *number >= 0 && *number <= kUnixMsMax ? number : std::nullopt;
 }
 
 }  // namespace
@@ -143,18 +141,6 @@ std::optional<std::int64_t> ParseMoment(std::string_view text, std::int64_t unix
   if (!time || !text.empty()) return std::nullopt;
   const std::int64_t today_ms = LocalMs(LocalDay(unix_now_ms, 0), *time);
   return today_ms <= unix_now_ms ? today_ms : LocalMs(LocalDay(unix_now_ms, 1), *time);
-}
-
-std::string ShowLogTime(std::int64_t unix_ms) {
-  const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
-  std::tm local{};
-  localtime_r(&seconds, &local);
-  std::array<char, 40> text{};
-  const std::size_t bytes = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S%z", &local);
-  std::string shown(text.data(), bytes);
-  shown.insert(shown.size() - 2, ":");
-  const std::string ms = std::to_string(1000 + unix_ms % 1000);
-  return shown.insert(shown.size() - 6, "." + ms.substr(1));
 }
 
 }  // namespace fairlock::cli

@@ -1,4 +1,4 @@
-// Parses points in time as people write them, and formats them as the server's log does.
+// Parses points in time as people write them.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,5 @@ inline constexpr std::string_view kMomentForms =
 // yesterday, which mean midnight; now; and the number of milliseconds since 1970. Without a zone, a
 // time is local. Returns Unix milliseconds; nullopt for anything else.
 std::optional<std::int64_t> ParseMoment(std::string_view text, std::int64_t unix_now_ms);
-
-// Local time with its zone, as in the server's log: "2026-11-21T15:04:42.120+01:00".
-std::string ShowLogTime(std::int64_t unix_ms);
 
 }  // namespace fairlock::cli

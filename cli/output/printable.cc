@@ -10,12 +10,11 @@
 #include <cstdint>
 
 #include "json/utf8.h"
+#include "text/hexadecimal.h"
 
 namespace fairlock::cli {
 
 namespace {
-
-constexpr std::string_view kHex = "0123456789abcdef";
 
 struct Range {
   char32_t first;
@@ -67,23 +66,6 @@ bool IsVisible(char32_t code) {
   return CharacterWidth(code) >= 0 && std::ranges::none_of(kInvisible, holds);
 }
 
-void AppendEscapedByte(std::string& out, char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  switch (c) {
-    case '\n':
-      out += "\\n";
-      break;
-    case '\r':
-      out += "\\r";
-      break;
-    case '\t':
-      out += "\\t";
-      break;
-    default:
-      out.append("\\x").append(1, kHex[byte >> 4]).append(1, kHex[byte & 15]);
-  }
-}
-
 void AppendEscapedCode(std::string& out, char32_t code) {
   std::array<char, 8> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(),
@@ -97,7 +79,7 @@ void AppendCharacter(std::string& out, std::string_view& bytes, Charset charset)
   const std::string_view character = bytes.substr(0, std::max<std::size_t>(size, 1));
   bytes.remove_prefix(character.size());
   if (size == 0 || (size == 1 && !IsVisible(Decode(character)))) {
-    AppendEscapedByte(out, character.front());
+    text::AppendEscape(out, character.front());
   } else if (size > 1 && (charset == Charset::kAscii || !IsVisible(Decode(character)))) {
     AppendEscapedCode(out, Decode(character));
   } else {
@@ -107,7 +89,7 @@ void AppendCharacter(std::string& out, std::string_view& bytes, Charset charset)
 
 void AppendJsonUnit(std::string& out, std::uint32_t unit) {
   out += "\\u";
-  for (int shift = 12; shift >= 0; shift -= 4) out += kHex[unit >> shift & 15U];
+  for (int shift = 12; shift >= 0; shift -= 4) out += text::kHexDigits[unit >> shift & 15U];
 }
 
 void AppendJsonEscape(std::string& out, char32_t code) {

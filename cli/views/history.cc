@@ -10,6 +10,7 @@
 #include "cli/output/moment.h"
 #include "cli/output/table.h"
 #include "json/reply_json.h"
+#include "text/local_time.h"
 
 namespace fairlock::cli {
 
@@ -111,10 +112,10 @@ bool HasForgotten(const HistoryPage& page) {
 
 std::string ShowKnownSince(const HistoryPage& page) {
   if (!page.complete_since) return "";
-  std::string text = "not all events before " + ShowLogTime(*page.complete_since) + " are known";
+  std::string text = "not all events before " + text::LogTime(*page.complete_since) + " are known";
   const auto add = [&](std::string_view what, const std::optional<std::int64_t>& since) {
     if (!since || *since >= *page.complete_since) return;
-    text.append("; ").append(what).append(" are since ") += ShowLogTime(*since);
+    text.append("; ").append(what).append(" are since ") += text::LogTime(*since);
   };
   add("expired, broken and others that went wrong", page.rare_since);
   add("denied ones", page.denied_since);
@@ -132,7 +133,7 @@ std::string ShowEventDetails(const protocol::Reply& event, const Screen& screen)
   if (!holder.empty()) add("holder " + screen.Printable(holder));
   if (IntegerOr(event, "count", 1) > 1) {
     add(std::to_string(IntegerOr(event, "count")) + " times, last " +
-        ShowLogTime(IntegerOr(event, "last_at")));
+        text::LogTime(IntegerOr(event, "last_at")));
   }
   if (!by.empty()) add("by " + screen.Printable(by));
   if (!comment.empty()) add(screen.Quoted(comment));
@@ -165,7 +166,7 @@ std::string HistoryText(const std::vector<protocol::Reply>& events, bool has_key
   for (const protocol::Reply& event : std::views::reverse(events)) {
     const std::string name = screen.Printable(TextField(event, "event"));
     const auto token = IntegerField(event, "token");
-    std::vector<Cell> cells = {{ShowLogTime(IntegerOr(event, "at"))}, {name, TintOfEvent(name)}};
+    std::vector<Cell> cells = {{text::LogTime(IntegerOr(event, "at"))}, {name, TintOfEvent(name)}};
     if (has_keys) cells.push_back({screen.Printable(TextField(event, "key"))});
     cells.push_back({screen.Printable(TextField(event, "owner"))});
     cells.push_back({token ? std::to_string(*token) : "-"});
@@ -182,8 +183,8 @@ std::string HistoryLine(const protocol::Reply& event, const Screen& screen) {
   std::string name = screen.Printable(TextField(event, "event"));
   const Tint tint = TintOfEvent(name);
   name.resize(std::max(name.size(), kNameWidth), ' ');
-  std::string line = ShowLogTime(IntegerOr(event, "at")) + "  " + screen.Tinted(name, tint) + "  " +
-                     screen.Printable(TextField(event, "key")) + "  " +
+  std::string line = text::LogTime(IntegerOr(event, "at")) + "  " + screen.Tinted(name, tint) +
+                     "  " + screen.Printable(TextField(event, "key")) + "  " +
                      screen.Printable(TextField(event, "owner"));
   if (const auto token = IntegerField(event, "token")) line += "  token " + std::to_string(*token);
   const auto add_time = [&](std::string_view field, std::string_view words) {

@@ -15,6 +15,7 @@
 #include "server/config/config_options.h"
 #include "server/net/relay/leader_address.h"
 #include "storage/replicated/fleet_record.h"
+#include "text/address.h"
 
 namespace fairlock::server {
 
@@ -123,7 +124,7 @@ std::string OwnAddress(const Config& config) {
   std::string address = config.cluster_announce;
   if (address.empty()) address = NodeName(config) + ":" + std::to_string(config.port);
   // Only the TLS port is announced in this case, and separately from the address.
-  if (config.port == 0) address = address.substr(0, address.rfind(':')) + ":0";
+  if (config.port == 0) address = std::string(text::SplitAddress(address).host) + ":0";
   return address;
 }
 

@@ -1,11 +1,11 @@
 #include "server/services/fleet_report.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "storage/replicated/standby.h"
 #include "storage/replicated/succession.h"
+#include "text/number.h"
 
 namespace fairlock::server {
 
@@ -17,7 +17,7 @@ using storage::replicated::NodeRecord;
 // The role may differ from what the record says, because the record of a node that is gone remains
 // for some seconds.
 command::FleetNode NodeOf(const NodeRecord& record, command::FleetRole role, bool is_unreached) {
-  const HostAndPort at = SplitAddress(record.address);
+  const text::Address at = AnnouncedAddress(record.address);
   const bool leads = role == command::FleetRole::kLeader;
   return {.name = record.name,
           .host = at.host,
@@ -79,16 +79,10 @@ command::FleetNode NodeIn(const FleetKnowledge& known, const command::FleetRepor
 
 }  // namespace
 
-HostAndPort SplitAddress(std::string_view address) {
-  HostAndPort result;
-  const std::size_t colon = address.rfind(':');
-  std::string_view host = address.substr(0, colon);
-  if (colon != std::string_view::npos) {
-    std::from_chars(address.data() + colon + 1, address.data() + address.size(), result.port);
-  }
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  result.host = host;
-  return result;
+text::Address AnnouncedAddress(std::string_view address) {
+  const text::AddressParts parts = text::SplitAddress(address);
+  return {.host = std::string(text::WithoutBrackets(parts.host)),
+          .port = text::ParseNumber<std::uint16_t>(parts.port.value_or("")).value_or(0)};
 }
 
 const NodeRecord* FindRecord(const storage::replicated::FleetView& view, std::string_view name) {
@@ -107,7 +101,7 @@ void ReportLeader(const FleetKnowledge& known, command::FleetReport& report) {
     ReportLeaderSeen(known, report);
   }
   if (report.leader.empty()) return;
-  const HostAndPort at = SplitAddress(own.leads ? own.address : known.seen.address);
+  const text::Address at = AnnouncedAddress(own.leads ? own.address : known.seen.address);
   report.leader_host = at.host;
   report.leader_port = at.port;
 }

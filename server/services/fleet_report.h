@@ -9,6 +9,7 @@
 #include "storage/replicated/beat.h"
 #include "storage/replicated/fleet_view.h"
 #include "storage/replicated/node_record.h"
+#include "text/address.h"
 
 namespace fairlock::server {
 
@@ -35,11 +36,7 @@ void ReportFleet(const FleetKnowledge& known, command::FleetReport& report);
 const storage::replicated::NodeRecord* FindRecord(const storage::replicated::FleetView& view,
                                                   std::string_view name);
 
-struct HostAndPort {
-  std::string host;
-  std::uint16_t port = 0;
-};
-// Splits "host:port" or "[IPv6 address]:port".
-HostAndPort SplitAddress(std::string_view address);
+// The address that a node announces; what is not given in it is empty or 0.
+text::Address AnnouncedAddress(std::string_view address);
 
 }  // namespace fairlock::server

@@ -8,6 +8,8 @@
 #include "server/services/fleet_report.h"
 #include "storage/replicated/fleet_record.h"
 #include "storage/replicated/succession.h"
+#include "text/address.h"
+#include "text/hexadecimal.h"
 
 namespace fairlock::server {
 
@@ -18,17 +20,6 @@ using storage::replicated::NodeRecord;
 // Of each list of names in a NodeRecord; far more than it needs.
 constexpr std::size_t kNamesBytesMax = 1'000;
 
-std::string HexOf(const storage::replicated::RunId& run) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char byte : run) {
-    const auto value = static_cast<unsigned char>(byte);
-    text += kDigits[value / kDigits.size()];
-    text += kDigits[value % kDigits.size()];
-  }
-  return text;
-}
-
 }  // namespace
 
 FleetService::FleetService(storage::replicated::ClusterHome& node, ClusterSettings settings,
@@ -38,8 +29,9 @@ FleetService::FleetService(storage::replicated::ClusterHome& node, ClusterSettin
       to_loop_(io),
       hooks_(std::move(hooks)),
       probes_(io, [this] { NoteUnreached(); }) {
+  const storage::replicated::RunId run = storage::replicated::NewRunId();
   own_ = {.name = settings_.options.node,
-          .run = HexOf(storage::replicated::NewRunId()),
+          .run = text::HexOf(std::string_view(run.data(), run.size())),
           .address = settings_.options.address,
           .tls_port = settings_.options.tls_port,
           .sentinel_port = settings_.sentinel_port,
@@ -250,7 +242,7 @@ std::optional<command::PartitionLeader> FleetService::LeaderOf(std::uint32_t par
   }
   const NodeRecord* const leader = storage::replicated::LeaderOf(view_.nodes, partition);
   if (leader == nullptr) return std::nullopt;
-  const HostAndPort at = SplitAddress(leader->address);
+  const text::Address at = AnnouncedAddress(leader->address);
   return command::PartitionLeader{.host = at.host,
                                   .port = at.port,
                                   .tls_port = leader->tls_port,

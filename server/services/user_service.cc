@@ -2,11 +2,7 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <utility>
 
 #include "server/access/slow_hash.h"
@@ -15,6 +11,7 @@
 #include "server/config/bind_scope.h"
 #include "server/config/config_file.h"
 #include "server/net/clock.h"
+#include "text/file.h"
 
 namespace fairlock::server {
 
@@ -34,15 +31,13 @@ access::UsersRead ReadUsersOf(const Config& config, const access::Vocabulary& vo
     if (std::string why = WhyUntrusted("acl_file: ", config.acl_file); !why.empty()) {
       return {.users = nullptr, .error = std::move(why)};
     }
-    std::ifstream file(config.acl_file, std::ios::binary);
-    std::ostringstream text;
-    // An empty file is valid: it defines no users, so nobody can log in.
-    if (file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
-    if (!file.is_open() || file.bad() || text.bad()) {
+    text::FileContent file = text::ReadFile(config.acl_file);
+    if (!file.is_read()) {
       return {.users = nullptr,
-              .error = "acl_file: " + config.acl_file + " cannot be read: " + strerror(errno)};
+              .error = "acl_file: " + config.acl_file + " cannot be read: " + file.reason()};
     }
-    source.acl_text = text.str();
+    // An empty file is valid: it defines no users, so nobody can log in.
+    source.acl_text = std::move(file.bytes);
   }
   access::UsersRead read = access::ReadUsers(source, vocabulary);
   if (!read.error.empty() && source.acl_text) {

@@ -2,28 +2,26 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <variant>
 
 #include "server/values/redisson_locks.h"
+#include "text/ascii.h"
+#include "text/number.h"
 
 namespace fairlock::values {
 
 namespace {
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Whether the score may be a Unix time in milliseconds: between 2001 and 2286.
 bool IsUnixMs(double score) { return score >= 1e12 && score < 1e13 && score == std::floor(score); }
 
 // Unix seconds, such as "1700000000.123", as milliseconds.
 std::optional<engine::TimeMs> ParseUnixSeconds(std::string_view text) {
-  double seconds = 0;
-  const auto parsed = std::from_chars(text.begin(), text.end(), seconds);
-  if (parsed.ec != std::errc() || parsed.ptr != text.end()) return std::nullopt;
-  const double ms = std::floor(seconds * 1000);
+  const auto seconds = text::ParseNumber<double>(text);
+  if (!seconds) return std::nullopt;
+  const double ms = std::floor(*seconds * 1000);
   if (!IsUnixMs(ms)) return std::nullopt;
   return static_cast<engine::TimeMs>(ms);
 }
@@ -32,7 +30,7 @@ std::optional<engine::TimeMs> ParseUnixSeconds(std::string_view text) {
 bool ReadSymfony(const Value& value, engine::TimeMs now_unix_ms, LibraryLock& lock) {
   constexpr std::size_t kTokenLength = 44;  // 32 bytes in base64
   const auto is_base64 = [](char c) {
-    return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '+' || c == '/';
+    return text::IsDigit(c) || text::IsLetter(c) || c == '+' || c == '/';
   };
   lock.is_shared = true;
   for (const SortedSet::Member& member : std::get<SortedSet>(value.content).members()) {

@@ -18,39 +18,42 @@ HASTY_SECONDS = 5
 # A folder of the tree: which folders its files may include, and which of our libraries it links. A
 # folder that is not listed (tests, bench) may include and link everything.
 MAY_INCLUDE = {
+    "text": {"text"},
     "rows": {"rows"},
-    "protocol": {"protocol"},
-    "json": {"json", "protocol"},
-    "storage": {"storage", "rows"},
+    "protocol": {"protocol", "text"},
+    "json": {"json", "protocol", "text"},
+    "storage": {"storage", "rows", "text"},
     "server/engine": {"server/engine", "rows"},
-    "server/access": {"server/access", "server/engine", "protocol"},
+    "server/access": {"server/access", "server/engine", "protocol", "text"},
     "server/record": {"server/record", "server/engine"},
-    "server/script": {"server/script", "protocol"},
-    "server/values": {"server/values", "server/engine", "rows"},
+    "server/script": {"server/script", "protocol", "text"},
+    "server/values": {"server/values", "server/engine", "rows", "text"},
     "server/persist": {"server/persist", "server/engine", "server/values", "storage", "rows"},
     "server/command": {"server/command", "server/access", "server/record", "server/engine",
-                       "server/values", "server/script", "json", "protocol"},
+                       "server/values", "server/script", "json", "protocol", "text"},
     "server/http": {"server/http", "server/command", "server/record", "server/engine", "json",
                     "protocol"},
     "server/sentinel": {"server/sentinel", "server/command", "server/access", "server/engine",
                         "protocol"},
     "server/net": {"server/net", "server/http", "server/sentinel", "server/command",
-                   "server/persist", "storage"},
+                   "server/persist", "storage", "text"},
     "server": {"server", "server/net", "server/http", "server/sentinel", "server/command",
                "server/persist", "server/access", "server/record", "server/engine",
-               "server/values", "server/script", "json", "protocol", "storage", "dashboard"},
-    "cli": {"cli", "json", "protocol"},
+               "server/values", "server/script", "json", "protocol", "storage", "dashboard",
+               "text"},
+    "cli": {"cli", "json", "protocol", "text"},
     "dashboard": {"dashboard"},
 }
 MAY_LINK = {
-    "protocol": set(),
+    "text": set(),
+    "protocol": {"text"},
     "json": {"protocol"},
-    "storage": {"storage", "etcd", "json"},  # its own libraries; nodes describe themselves in JSON
+    "storage": {"storage", "etcd", "json", "text"},  # nodes describe themselves in JSON
     "server/engine": set(),
     "server/access": {"engine", "protocol"},
     "server/record": {"engine"},
     "server/script": {"protocol"},
-    "server/values": {"engine"},
+    "server/values": {"engine", "text"},
     "server/persist": {"engine", "values", "storage"},
     "server/command": {"access", "record", "script", "values", "json"},
     "server/http": {"command"},
@@ -133,8 +136,9 @@ LARGE_CLASSES = {
 _SOCKETS = r"boost/(asio|beast)\b.*|sys/(socket|epoll|un)\.h|netinet/.*|arpa/inet\.h|netdb\.h" \
            r"|openssl/ssl\.h"
 _STORES = r"rocksdb/.*|grpc(pp)?/.*|etcd(\.grpc)?\.pb\.h"
-_FILES = rf"fstream|filesystem|fcntl\.h|unistd\.h|sys/stat\.h|{_STORES}"
-_AMBIENT = r"iostream|cstdio|chrono|ctime|time\.h|sys/time\.h|random|thread|mutex|atomic|future"
+_FILES = rf"fstream|filesystem|fcntl\.h|unistd\.h|sys/stat\.h|text/file\.h|{_STORES}"
+_AMBIENT = r"iostream|cstdio|chrono|ctime|time\.h|sys/time\.h|random|thread|mutex|atomic|future" \
+           r"|text/local_time\.h"
 _LIBRARIES = r"spdlog/.*|yaml-cpp/.*|CLI/.*|systemd/.*"
 OUTSIDE_HEADERS = {
     "rows": "|".join([_SOCKETS, _FILES, _AMBIENT, _LIBRARIES]),
@@ -258,7 +262,7 @@ def class_size(file):
 def outside_world(file):
     banned = OUTSIDE_HEADERS.get(folder_of(file.path))
     for number, line in enumerate(file.lines if file.is_cpp and banned else [], 1):
-        match = re.match(r"\s*#\s*include\s*<([^>]+)>", line)
+        match = re.match(r"\s*#\s*include\s*[<\"]([^>\"]+)[>\"]", line)
         if match and re.fullmatch(banned, match.group(1)):
             yield number, f"{folder_of(file.path)} does without <{match.group(1)}>"
 

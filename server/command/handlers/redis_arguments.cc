@@ -13,6 +13,7 @@
 #include "server/command/server_parts.h"
 #include "server/command/table/refusals.h"
 #include "server/command/table/text.h"
+#include "text/hexadecimal.h"
 
 namespace fairlock::command {
 
@@ -112,13 +113,7 @@ std::optional<engine::DurationMs> ReadLease(Invocation& call, std::string_view t
 }
 
 std::string DigestOf(std::string_view value) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string digest(kDigestDigits, '0');
-  std::uint64_t rest = XXH3_64bits(value.data(), value.size());
-  for (std::size_t i = kDigestDigits; i-- > 0; rest /= kDigits.size()) {
-    digest[i] = kDigits[rest % kDigits.size()];
-  }
-  return digest;
+  return text::HexOf(XXH3_64bits(value.data(), value.size()), kDigestDigits);
 }
 
 bool ValueCondition::IsMet(bool exists, std::string_view value) const {

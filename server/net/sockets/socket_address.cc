@@ -3,6 +3,8 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include "text/address.h"
+
 namespace fairlock::net {
 
 std::string FormatAddress(const sockaddr_storage& address, std::string_view unix_path) {
@@ -10,12 +12,12 @@ std::string FormatAddress(const sockaddr_storage& address, std::string_view unix
   if (address.ss_family == AF_INET) {
     const auto& ipv4 = reinterpret_cast<const sockaddr_in&>(address);
     inet_ntop(AF_INET, &ipv4.sin_addr, host, sizeof(host));
-    return std::string(host) + ":" + std::to_string(ntohs(ipv4.sin_port));
+    return text::JoinAddress(host, ntohs(ipv4.sin_port));
   }
   if (address.ss_family == AF_INET6) {
     const auto& ipv6 = reinterpret_cast<const sockaddr_in6&>(address);
     inet_ntop(AF_INET6, &ipv6.sin6_addr, host, sizeof(host));
-    return "[" + std::string(host) + "]:" + std::to_string(ntohs(ipv6.sin6_port));
+    return text::JoinAddress(host, ntohs(ipv6.sin6_port));
   }
   return std::string(unix_path) + ":0";
 }
