@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "server/persist/persist_limits.h"
-#include "server/persist/row_writer.h"
 
 namespace fairlock::persist {
 
@@ -77,6 +76,21 @@ void SnapshotTask::WriteEmpty(const WriteHead& write_head) {
   journal_.AppendSlice(slice_);
   journal_.FinishSnapshot();
   batch_bytes_ = 0;
+}
+
+void LongLeaseSweep::Advance(engine::TimeMs now, storage::RecordWriter& batch) {
+  if (!cursor_) {
+    if (now < NextDeadline()) return;
+    cursor_ = 0;
+    to_ = now;
+  }
+  RowWriter rows(batch);
+  const std::uint64_t next = engine_.snapshots().ScanLongLeases(*cursor_, locks_of_a_slice_,
+                                                                kLongLeaseMs, from_, to_, rows);
+  cursor_ = next;
+  if (next != 0) return;
+  cursor_.reset();
+  from_ = to_;
 }
 
 }  // namespace fairlock::persist

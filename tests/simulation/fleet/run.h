@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "server/command/server_parts.h"
-#include "server/persist/confirmation.h"
-#include "server/persist/loaded_rows.h"
 #include "server/persist/state_log.h"
+#include "server/persist/loaded_rows.h"
 #include "storage/replicated/cluster_home.h"
 #include "tests/simulation/fleet/membership.h"
 #include "tests/simulation/fleet/seams.h"

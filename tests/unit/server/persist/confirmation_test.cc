@@ -1,5 +1,5 @@
 // What a leader does while etcd does not confirm that it leads.
-#include "server/persist/confirmation.h"
+#include "server/persist/state_log.h"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include "server/engine/lock_engine.h"
 #include "server/persist/batch_writer.h"
 #include "server/persist/loaded_rows.h"
-#include "server/persist/row_writer.h"
+#include "server/persist/snapshot_task.h"
 #include "storage/log/load_log.h"
 
 namespace fairlock::persist {

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "server/persist/served_marks.h"
 #include "tests/unit/server/persist/persist_test_support.h"
 
 namespace fairlock::persist {

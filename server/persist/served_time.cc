@@ -1,4 +1,4 @@
-#include "server/persist/served_marks.h"
+#include "server/persist/served_time.h"
 
 #include <algorithm>
 
