@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "server/persist/persist_limits.h"
-#include "storage/data_folder/free_space.h"
+#include "storage/data_folder/file_identity.h"
 #include "storage/records/rows.h"
 
 namespace fairlock::persist {

@@ -5,7 +5,6 @@
 
 #include "server/net/clock.h"
 #include "storage/data_folder/backup.h"
-#include "storage/data_folder/dated_backups.h"
 
 namespace fairlock::server {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "storage/replicated/fleet_record.h"
-#include "storage/replicated/partition_choice.h"
+#include "storage/replicated/fleet_view.h"
 
 namespace fairlock::storage::replicated {
 

@@ -52,4 +52,12 @@ const NodeRecord* LeaderOf(std::span<const NodeRecord> nodes, std::uint32_t part
 // The size of the largest database of an etcd member; 0: not known.
 std::uint64_t LargestDatabase(const FleetView& view);
 
+// Chooses the partition that a new node of a fleet serves.
+//
+// The partition with the fewest nodes. Among several, one that has no node on the machine of `own`
+// is preferred, then the one with the lowest number. A record with the name of `own` is of an
+// earlier process of this node, and does not count. REQUIRES: partitions > 0.
+std::uint32_t ChoosePartition(std::span<const NodeRecord> nodes, std::uint32_t partitions,
+                              const NodeRecord& own);
+
 }  // namespace fairlock::storage::replicated

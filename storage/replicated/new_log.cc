@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
+
+#include "storage/replicated/fleet_record.h"
 
 namespace fairlock::storage::replicated {
 
@@ -123,6 +126,23 @@ Status NewLog::Write(const RowTable& rows) {
     if (!status.ok()) return status;
   }
   return slices.Finish();
+}
+
+Status ImportLog(const ClusterOptions& options, const RowTable& rows) {
+  auto client = etcd::EtcdClient::Open(options.etcd);
+  if (!client.ok()) return client.status();
+  const std::string prefix = FleetPrefix(options.fleet);
+  const auto fleet = CreateOrReadFleet(*client.value(), prefix, {}, kNewLogCallTimeout);
+  if (!fleet.ok()) return fleet.status();
+  if (fleet->record.partitions != 1) {
+    return Refused("the fleet has " + std::to_string(fleet->record.partitions) +
+                   " partitions, and a data folder can only become a fleet of one partition");
+  }
+  NewLog log(*client.value(), PartitionKeys(PartitionPrefix(prefix, 0)), options.node,
+             options.address);
+  Status status = log.Begin();
+  if (status.ok()) status = log.Write(rows);
+  return status.ok() ? log.HandOver() : status;
 }
 
 }  // namespace fairlock::storage::replicated

@@ -3,17 +3,20 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "storage/etcd/etcd_client.h"
 #include "storage/log/store.h"
 #include "storage/replicated/frame.h"
 #include "storage/replicated/frame_writer.h"
-#include "storage/replicated/loading_beats.h"
 #include "storage/replicated/log_reading.h"
+#include "storage/status.h"
 
 namespace fairlock::storage::replicated {
 
@@ -27,6 +30,36 @@ struct ReplicatedStoreOptions {
   // snapshot; 0: never.
   std::int64_t compact_every = 20'000;
   std::int64_t frames_per_read = 16;
+};
+
+// Writes the beats of a leader that is still loading the locks.
+//
+// Beats at a fixed interval on a thread of its own, until End or the first failure. It gives up
+// after kBeatsMax beats, so that a leader whose loop hangs while restoring the locks is deposed.
+class LoadingBeats {
+ public:
+  static constexpr int kBeatsMax = 1'200;
+
+  LoadingBeats() = default;
+  LoadingBeats(const LoadingBeats&) = delete;
+  LoadingBeats& operator=(const LoadingBeats&) = delete;
+  ~LoadingBeats() { static_cast<void>(End()); }
+
+  // The thread calls `beat`. REQUIRES: Begin was not called before.
+  void Begin(std::function<Status()> beat, std::chrono::milliseconds every);
+  // Ends the beats. Waits for one that is being written. Returns the failure, if any.
+  Status End();
+  // The failure that ended the beats; ok: none has failed. Thread-safe.
+  Status failure() const;
+
+ private:
+  void Run(const std::function<Status()>& beat, std::chrono::milliseconds every);
+
+  std::thread thread_;
+  mutable std::mutex mutex_;
+  std::condition_variable ended_;
+  bool is_ending_ = false;
+  Status failure_;
 };
 
 // Every append is one or more transactions of etcd, each guarded by the beat. An append without

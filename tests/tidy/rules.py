@@ -160,7 +160,7 @@ OUTSIDE_HEADERS = {
 # Folders where a clock may be read. A single file may be added with a reason.
 CLOCK_FOLDERS = ("server/net/", "bench/", "tests/", "clients/")
 CLOCK_FILES = {
-    "storage/etcd/deadline.cc": "a call to etcd is bounded over all its attempts",
+    "storage/etcd/endpoint.cc": "a call to etcd is bounded over all its attempts",
     "cli/base/clock.cc": "a client has its own time: how long it waits, when it renews",
 }
 _CLOCK = re.compile(

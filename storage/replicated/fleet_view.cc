@@ -1,4 +1,4 @@
-#include "storage/replicated/partition_choice.h"
+#include "storage/replicated/fleet_view.h"
 
 #include <algorithm>
 #include <cassert>
