@@ -13,7 +13,7 @@
 
 #include "server/command/table/text.h"
 #include "server/config/config_options.h"
-#include "server/net/relay/leader_address.h"
+#include "server/net/relay/leader_route.h"
 #include "storage/replicated/fleet_record.h"
 #include "text/address.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "server/net/http/http_connection.h"
-#include "server/net/sockets/tcp_family.h"
+#include "server/net/sockets/descriptor.h"
 
 namespace fairlock::net {
 

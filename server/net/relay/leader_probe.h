@@ -8,7 +8,6 @@
 
 #include "server/net/relay/alarm.h"
 #include "server/net/relay/dial.h"
-#include "server/net/relay/leader_address.h"
 #include "server/net/relay/leader_route.h"
 
 namespace fairlock::net {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "text/address.h"
+
 namespace fairlock::net {
 
 void LeaderRoute::Set(std::optional<LeaderAddress> leader) {
@@ -32,6 +34,12 @@ Dial::Endpoints LeaderRoute::EndpointsOf(std::uint16_t port) const {
   Dial::Endpoints endpoints;
   for (const auto& address : addresses_) endpoints.emplace_back(address, port);
   return endpoints;
+}
+
+std::optional<LeaderAddress> ParseLeaderAddress(std::string_view text) {
+  auto address = text::ParseAddress(text);
+  if (!address) return std::nullopt;
+  return LeaderAddress{.host = std::move(address->host), .port = address->port};
 }
 
 }  // namespace fairlock::net

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "server/command/client/client.h"
-#include "server/net/sockets/owned_descriptor.h"
+#include "server/net/sockets/descriptor.h"
 
 namespace fairlock::net {
 

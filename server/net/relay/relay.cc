@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "server/net/clock.h"
-#include "server/net/sockets/last_words.h"
+#include "server/net/sockets/socket_options.h"
 
 namespace fairlock::net {
 

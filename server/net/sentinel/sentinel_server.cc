@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "server/net/sockets/tcp_family.h"
+#include "server/net/sockets/descriptor.h"
 
 namespace fairlock::net {
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "server/net/sockets/socket_address.h"
+#include "server/net/sockets/socket_options.h"
 
 namespace fairlock::net {
 

@@ -12,8 +12,7 @@
 #include <utility>
 
 #include "server/net/sockets/descriptor.h"
-#include "server/net/sockets/last_words.h"
-#include "server/net/sockets/owned_descriptor.h"
+#include "server/net/sockets/socket_options.h"
 
 namespace fairlock::net {
 

@@ -1,4 +1,4 @@
-#include "server/net/sockets/event_descriptor.h"
+#include "server/net/sockets/descriptor.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -25,6 +25,13 @@ void EventDescriptor::Await(int wait_ms_max) {
   if (::poll(&polled, 1, wait_ms_max) <= 0) return;
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t taken = ::read(descriptor_, &count, sizeof count);
+}
+
+boost::asio::ip::tcp TcpFamilyOf(int descriptor) {
+  int family = AF_INET;
+  socklen_t bytes = sizeof family;
+  getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &family, &bytes);
+  return family == AF_INET6 ? boost::asio::ip::tcp::v6() : boost::asio::ip::tcp::v4();
 }
 
 }  // namespace fairlock::net

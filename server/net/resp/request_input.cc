@@ -1,4 +1,4 @@
-#include "server/net/resp/byte_queue.h"
+#include "server/net/resp/request_input.h"
 
 #include <cassert>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "server/net/turn/buffer_pool.h"
+#include "server/net/turn/turn_arena.h"
 
 #include <cassert>
 #include <utility>
