@@ -62,6 +62,7 @@ BatchWriter::BatchWriter(engine::LockEngine& engine, engine::TimeMs now) : engin
 BatchWriter::~BatchWriter() { engine_.set_change_log(nullptr); }
 
 void BatchWriter::Write(const Moment& moment, storage::RecordWriter& batch, GrantsOfBatch& grants) {
+  AssertInLoop();
   // Ends come first, because a place that has ended and returned is written again below.
   WriteEnds(batch);
   WriteHolds(batch, grants);
@@ -140,6 +141,7 @@ void BatchWriter::WriteChangedLimits(const Moment& moment, storage::RecordWriter
 }
 
 void BatchWriter::WriteLimits(const Moment& moment, storage::RecordWriter& slice) {
+  AssertInLoop();
   const std::vector<engine::LimitOverride>& limits = engine_.limits().Overrides(moment.now).all();
   for (auto at = limits.rbegin(); at != limits.rend(); ++at) {
     PutRow(slice, RowOf(*at, next_limit_age_++, moment));
@@ -147,6 +149,7 @@ void BatchWriter::WriteLimits(const Moment& moment, storage::RecordWriter& slice
 }
 
 void UndeliveredGrants::Add(std::uint64_t batch, engine::TimeMs now, GrantsOfBatch grants) {
+  AssertInLoop();
   if (!grants.names.empty()) batches_.push_back({batch, now, std::move(grants)});
 }
 
@@ -161,6 +164,7 @@ void UndeliveredGrants::MoveOn(engine::LockEngine& engine, Batch& batch, engine:
 
 void UndeliveredGrants::Delay(engine::LockEngine& engine, std::uint64_t completed,
                               engine::TimeMs now) {
+  AssertInLoop();
   while (!batches_.empty() && batches_.front().number <= completed) {
     MoveOn(engine, batches_.front(), now);
     batches_.pop_front();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "contracts/loop_confined.h"
 #include "server/engine/api/change_log.h"
 #include "server/engine/containers/time.h"
 #include "server/engine/lock_engine.h"
@@ -27,9 +28,9 @@ struct GrantsOfBatch {
   engine::DurationMs lease_ms_min = engine::kForever;
 };
 
-// Loop-confined. Provides the engine's change log until it is destroyed; the engine must outlive
+// Provides the engine's change log until it is destroyed; the engine must outlive
 // it.
-class BatchWriter {
+class BatchWriter : contracts::LoopConfined {
  public:
   BatchWriter(engine::LockEngine& engine, engine::TimeMs now);
   BatchWriter(const BatchWriter&) = delete;
@@ -70,8 +71,8 @@ class BatchWriter {
 // Grants whose replies wait for the journal.
 //
 // A lease counts from the turn in which its reply may be sent, not from the turn in which it was
-// decided, so the time that the journal took is added. Loop-confined.
-class UndeliveredGrants {
+// decided, so the time that the journal took is added.
+class UndeliveredGrants : contracts::LoopConfined {
  public:
   void Add(std::uint64_t batch, engine::TimeMs now, GrantsOfBatch grants);
 
@@ -94,17 +95,21 @@ class UndeliveredGrants {
 
 // Measures how long batches take from being handed over to being complete.
 //
-// Times one batch at a time. Loop-confined.
-class BatchTimes {
+// Times one batch at a time.
+class BatchTimes : contracts::LoopConfined {
  public:
   // Times this batch, unless another one is being timed.
   void Begin(std::uint64_t batch, engine::TimeMs now) {
+    AssertInLoop();
+
     if (batch_ != 0) return;
     batch_ = batch;
     since_ = now;
   }
   // Call this when the batches up to `completed` are complete.
   void Complete(std::uint64_t completed, engine::TimeMs now) {
+    AssertInLoop();
+
     if (batch_ == 0 || completed < batch_) return;
     ++count_;
     sum_ms_ += now - since_;

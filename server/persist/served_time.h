@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "contracts/loop_confined.h"
 #include "server/engine/containers/time.h"
 #include "storage/records/record.h"
 #include "storage/records/rows.h"
@@ -18,8 +19,8 @@ namespace fairlock::persist {
 // run has served since it stored that last is not counted, so no lease ends early.
 //
 // It is stored while a lease from before the run may be running, each time another sixteenth has
-// passed, but at most once a second. Loop-confined.
-class ServedTime {
+// passed, but at most once a second.
+class ServedTime : contracts::LoopConfined {
  public:
   // All runs before have served for `before_ms`; the leases that they have left end by `until`.
   ServedTime(std::uint64_t before_ms, engine::TimeMs now, engine::TimeMs until)
@@ -31,6 +32,8 @@ class ServedTime {
   }
   // Adds the time until now.
   void Write(engine::TimeMs now, storage::RecordWriter& record) {
+    AssertInLoop();
+
     const engine::DurationMs served_ms = std::max<engine::DurationMs>(now - begun_at_, 0);
     Put(record, before_ms_ + static_cast<std::uint64_t>(served_ms), {});
     next_ = now >= until_ ? engine::kNever : now + std::max(kPauseMsMin, served_ms / kParts);

@@ -41,6 +41,7 @@ std::optional<SnapshotTask::Cursor> SnapshotTask::WritePart(const Cursor& cursor
 }
 
 void SnapshotTask::Advance(engine::TimeMs now, const WriteHead& write_head) {
+  AssertInLoop();
   if (!cursor_) {
     if (!IsDue()) return;
     journal_.BeginSnapshot();
@@ -58,6 +59,7 @@ void SnapshotTask::Advance(engine::TimeMs now, const WriteHead& write_head) {
 }
 
 void SnapshotTask::WriteFinal(engine::TimeMs now, const WriteHead& write_head) {
+  AssertInLoop();
   journal_.BeginSnapshot();
   write_head(slice_);
   cursor_ = Cursor();
@@ -71,6 +73,7 @@ void SnapshotTask::WriteFinal(engine::TimeMs now, const WriteHead& write_head) {
 }
 
 void SnapshotTask::WriteEmpty(const WriteHead& write_head) {
+  AssertInLoop();
   journal_.BeginSnapshot();
   write_head(slice_);
   journal_.AppendSlice(slice_);
@@ -79,6 +82,7 @@ void SnapshotTask::WriteEmpty(const WriteHead& write_head) {
 }
 
 void LongLeaseSweep::Advance(engine::TimeMs now, storage::RecordWriter& batch) {
+  AssertInLoop();
   if (!cursor_) {
     if (now < NextDeadline()) return;
     cursor_ = 0;

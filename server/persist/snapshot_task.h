@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 
+#include "contracts/loop_confined.h"
 #include "server/engine/api/change_log.h"
 #include "server/engine/lock_engine.h"
 #include "server/persist/persist_limits.h"
@@ -17,8 +18,8 @@ namespace fairlock::persist {
 
 // A snapshot begins when the batches since the last one would take long to read: when their size,
 // with an addition for each of them, reaches a bound. So the log stays short and the next start
-// fast. Loop-confined.
-class SnapshotTask {
+// fast.
+class SnapshotTask : contracts::LoopConfined {
  public:
   // Writes the rows of a snapshot that do not belong to locks.
   using WriteHead = std::function<void(storage::RecordWriter& slice)>;
@@ -90,8 +91,8 @@ class RowWriter final : public engine::RowSink {
 // Periodically stores the remaining time of long leases while they run.
 //
 // Visits all locks once a minute, some of them in each turn, and stores each long lease again when
-// another tenth of it has passed. Loop-confined.
-class LongLeaseSweep {
+// another tenth of it has passed.
+class LongLeaseSweep : contracts::LoopConfined {
  public:
   LongLeaseSweep(engine::LockEngine& engine, std::size_t locks_of_a_slice, engine::TimeMs now)
       : engine_(engine), locks_of_a_slice_(locks_of_a_slice), from_(now) {}

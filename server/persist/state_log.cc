@@ -152,6 +152,7 @@ bool StateLog::Append(storage::AppendMode mode) {
 }
 
 void StateLog::BeginTurn(engine::TimeMs now) {
+  AssertInLoop();
   if (now >= due_.home) CheckHome(now);
   // If the files are gone, no further batch counts as complete, so none is revealed to clients.
   if (!home_status_.ok()) return;
@@ -175,6 +176,7 @@ void StateLog::CheckHome(engine::TimeMs now) {
 }
 
 std::uint64_t StateLog::Seal(engine::TimeMs now) {
+  AssertInLoop();
   if (is_stopped_) return newest_batch_;
   if (!writer_) return 0;
   HandOverChanges(now);
@@ -215,6 +217,7 @@ engine::TimeMs StateLog::UnsureFrom() const {
 }
 
 void StateLog::EndTurn(engine::TimeMs now) {
+  AssertInLoop();
   HandOverChanges(now);
   if (!is_running()) {
     if (!is_stopped_) journal_.Begin();
@@ -287,6 +290,7 @@ void StateLog::AwaitJournal() {
 }
 
 void StateLog::Stop(engine::TimeMs now) {
+  AssertInLoop();
   CheckHome(now);
   if (has_failed()) return;
   Seal(now);
@@ -331,6 +335,7 @@ StateLogFigures StateLog::Figures() const {
 }
 
 void Confirmation::See(const StateLogState& state, engine::TimeMs now) {
+  AssertInLoop();
   is_unsure_ = state.is_unsure || state.has_failed;
   const bool is_confirmed = state.is_ready && !state.is_unsure;
   if (is_confirmed || state.has_failed) {
@@ -343,6 +348,7 @@ void Confirmation::See(const StateLogState& state, engine::TimeMs now) {
 }
 
 bool Confirmation::NoteClosed(engine::TimeMs now) {
+  AssertInLoop();
   close_at_ = now + kCloseEveryMs;
   return !std::exchange(has_closed_, true);
 }

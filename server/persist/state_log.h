@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "contracts/loop_confined.h"
 #include "server/engine/containers/time.h"
 #include "server/engine/lock_engine.h"
 #include "server/persist/batch_writer.h"
@@ -89,7 +90,7 @@ struct StateLogFigures {
 
 // A turn calls BeginTurn before it decides anything, Seal whenever a reply is about to be sent, and
 // EndTurn at its end. Loop-confined, except for the wake function.
-class StateLog {
+class StateLog : contracts::LoopConfined {
  public:
   // Restores the loaded locks into the engine, which must be empty, and begins to write. Nothing
   // may be granted before is_ready. `home` must outlive the log.
@@ -191,8 +192,8 @@ class StateLog {
 //   closes their connections, so that none of them waits here, and they ask elsewhere. It does so
 //   again and again, for those that have connected since. Its state stays until etcd decides.
 //
-// All times are of a clock that does not stand still. Loop-confined.
-class Confirmation {
+// All times are of a clock that does not stand still.
+class Confirmation : contracts::LoopConfined {
  public:
   // How long it waits before it closes the connections, and between two times. A leader is unsure
   // only after kUnsureAfterMs.

@@ -4,13 +4,14 @@
 #include <boost/asio/io_context.hpp>
 #include <cstdint>
 
+#include "contracts/loop_confined.h"
 #include "server/net/relay/alarm.h"
 #include "server/net/sockets/listening_socket.h"
 
 namespace fairlock::server {
 
-// Without a service manager, there are no sockets, and notifications do nothing. Loop-confined.
-class SystemdService {
+// Without a service manager, there are no sockets, and notifications do nothing.
+class SystemdService : contracts::LoopConfined {
  public:
   explicit SystemdService(boost::asio::io_context& context)
       : alive_(context, [this] { TellAlive(); }) {}

@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "contracts/loop_confined.h"
 #include "server/command/environment/environment.h"
 #include "server/command/server_parts.h"
 #include "server/logging/logging.h"
@@ -14,8 +15,8 @@
 
 namespace fairlock::server {
 
-// One backup at a time, on a thread of its own. Loop-confined.
-class BackupService {
+// One backup at a time, on a thread of its own.
+class BackupService : contracts::LoopConfined {
  public:
   // All arguments must outlive this object.
   BackupService(command::ServerParts& parts, boost::asio::io_context& loop, Log& log)

@@ -45,6 +45,7 @@ FleetService::FleetService(storage::replicated::ClusterHome& node, ClusterSettin
 }
 
 void FleetService::Apply(const Config& config) {
+  AssertInLoop();
   const std::lock_guard lock(mutex_);
   own_.options = ComparedOptions(config);
 }
@@ -89,6 +90,7 @@ void FleetService::KeepRecord() {
 }
 
 void FleetService::TakeView() {
+  AssertInLoop();
   if (!observer_) return;
   view_ = observer_->View();
   node_.standby().set_rank(RankOf(view_, Describe()));

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "contracts/loop_confined.h"
 #include "server/command/environment/fleet.h"
 #include "server/net/loop/loop_poster.h"
 #include "server/net/relay/node_probes.h"
@@ -36,8 +37,8 @@ struct FleetHooks {
   std::function<storage::SyncTimes()> commits;  // the times of its commits as leader
 };
 
-// Loop-confined. The thread of its observer only reads the record of this node, under a mutex.
-class FleetService final : public command::Fleet {
+// The thread of its observer only reads the record of this node, under a mutex.
+class FleetService final : public command::Fleet, private contracts::LoopConfined {
  public:
   // All arguments must outlive this object.
   FleetService(storage::replicated::ClusterHome& node, ClusterSettings settings,

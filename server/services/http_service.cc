@@ -90,6 +90,7 @@ std::string HttpService::Start(const Config& config, net::TlsHandshakes* tls) {
 }
 
 void HttpService::NoteMinute() {
+  AssertInLoop();
   command::ServerParts& parts = loop_.turn().server;
   figures_.minutes.Note(http::MomentOf(parts, net::BoottimeMs()));
   minute_.Set(kMinuteMs);

@@ -192,6 +192,7 @@ void PersistenceService::EndLead() {
 }
 
 void PersistenceService::Apply(const Config& config) {
+  AssertInLoop();
   if (home_.fleet) home_.fleet->Apply(config);
   if (home_.node) return;
   options_.free_bytes_min = static_cast<std::uint64_t>(config.min_free_disk);

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "contracts/loop_confined.h"
 #include "server/command/environment/environment.h"
 #include "server/command/server_parts.h"
 #include "server/config/config.h"
@@ -17,8 +18,8 @@
 #include "server/net/loop/loop_poster.h"
 #include "server/net/loop/turn_loop.h"
 #include "server/net/relay/alarm.h"
-#include "server/persist/state_log.h"
 #include "server/persist/opened_locks.h"
+#include "server/persist/state_log.h"
 #include "server/services/backup_service.h"
 #include "server/services/fleet_service.h"
 #include "storage/replicated/cluster_home.h"
@@ -49,7 +50,7 @@ class DatabaseLog {
 };
 
 // Loop-confined; a dedicated thread reads the data.
-class PersistenceService final : public command::Persistence {
+class PersistenceService final : public command::Persistence, private contracts::LoopConfined {
  public:
   // All arguments must outlive this object.
   PersistenceService(command::ServerParts& parts, net::TurnLoop& loop, Log& log,

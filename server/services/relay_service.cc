@@ -109,6 +109,7 @@ std::optional<net::LeaderAddress> RelayService::AddressOf(const LeaderView& view
 }
 
 void RelayService::ServeHere() {
+  AssertInLoop();
   late_.Cancel();
   if (!relay_ || std::exchange(answering_, Answering::kHere) == Answering::kHere) return;
   log_.Info("serving {} parked connections on this node", relay_->parked());

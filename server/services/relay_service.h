@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "contracts/loop_confined.h"
 #include "server/config/config.h"
 #include "server/logging/logging.h"
 #include "server/net/loop/loop_poster.h"
@@ -21,7 +22,7 @@ namespace fairlock::server {
 
 // Does nothing in a server that is not a node of a fleet. Loop-confined, except LeaderSeen;
 // destroyed before the loop.
-class RelayService {
+class RelayService : contracts::LoopConfined {
  public:
   // All arguments must outlive this object.
   RelayService(net::TurnLoop& loop, Log& log);

@@ -91,6 +91,7 @@ std::string TlsService::ReadCertificates(const Config& config) {
 }
 
 void TlsService::Reload(const Config& config) {
+  AssertInLoop();
   if (resp_ == nullptr && http_ == nullptr) return;
   const std::string error = ReadCertificates(config);
   if (!error.empty()) {

@@ -69,6 +69,7 @@ UserService::~UserService() {
 }
 
 std::string UserService::Load(const Config& config) {
+  AssertInLoop();
   access::UsersRead read = ReadUsersOf(config, parts_.access.vocabulary());
   if (!read.error.empty()) return read.error;
   const bool may_be_open = config.allow_open_bind == "yes";
@@ -133,6 +134,7 @@ bool UserService::StartPasswordCheck(command::PasswordQuestion question,
 }
 
 void UserService::EndCheck(std::uint64_t comparison_id, std::optional<std::size_t> match) {
+  AssertInLoop();
   --checks_;
   parts_.log_ins.Finish(comparison_id, match, net::BoottimeMs());
 }

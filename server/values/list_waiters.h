@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "contracts/loop_confined.h"
 #include "server/engine/api/types.h"
 #include "server/values/list.h"
 
@@ -36,9 +37,9 @@ struct ListWait {
   engine::TimeMs deadline = engine::kNever;
 };
 
-// The waiting requests by key, in order of arrival, and the keys to which an element was pushed.
-// A connection waits for at most one request. Loop-confined.
-class ListWaiters {
+// The waiting requests by key, in order of arrival, and the keys to which an element was pushed. A
+// connection waits for at most one request.
+class ListWaiters : contracts::LoopConfined {
  public:
   struct Key {
     std::uint8_t db = 0;

@@ -37,6 +37,7 @@ Rank RankOf(const HttpPeer::State& state, HttpPeer::Clock::time_point now) {
 }  // namespace
 
 void HttpServer::TakeConnection(int descriptor, command::ClientAddress address) {
+  AssertInLoop();
   Take(descriptor, nullptr, std::move(address));
 }
 

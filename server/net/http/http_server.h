@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "contracts/loop_confined.h"
 #include "server/http/api.h"
 #include "server/net/http/http_peer.h"
 #include "server/net/loop/turn_loop.h"
@@ -26,7 +27,8 @@ namespace fairlock::net {
 // probes of monitoring. Loop-confined; destroyed before the loop.
 class HttpServer final : public ConnectionSink,
                          public TlsConnectionSink,
-                         public HttpConnectionOwner {
+                         public HttpConnectionOwner,
+                         private contracts::LoopConfined {
  public:
   // How many requests for other partitions may be in progress.
   static constexpr std::size_t kForwardsMax = 64;

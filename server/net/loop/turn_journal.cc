@@ -17,6 +17,7 @@ engine::TimeMs TurnJournal::NextDeadline() const {
 }
 
 void TurnJournal::BeginTurn() {
+  AssertInLoop();
   if (turn_.state_log == nullptr) return;
   turn_.state_log->BeginTurn(turn_.now);
   const persist::StateLogState state = turn_.state_log->state();
@@ -25,10 +26,12 @@ void TurnJournal::BeginTurn() {
 }
 
 void TurnJournal::EndTurn() {
+  AssertInLoop();
   if (turn_.state_log != nullptr) turn_.state_log->EndTurn(turn_.now);
 }
 
 void TurnJournal::Drain() {
+  AssertInLoop();
   if (turn_.state_log == nullptr) return;
   turn_.state_log->Seal(turn_.now);
   turn_.state_log->AwaitJournal();
@@ -36,6 +39,7 @@ void TurnJournal::Drain() {
 }
 
 void TurnJournal::Stop() {
+  AssertInLoop();
   if (turn_.state_log != nullptr) turn_.state_log->Stop(turn_.now);
 }
 

@@ -31,6 +31,7 @@ TurnWait::TurnWait(Turn& turn)
 }
 
 bool TurnWait::Await(engine::DurationMs wait_ms_max) {
+  AssertInLoop();
   AwaitConnections();
   std::size_t handled = wait_ms_max > 0 && IsWorthPolling() ? PollForCompletion() : 0;
   if (handled == 0 && wait_ms_max == kUntilReady) {
@@ -101,6 +102,7 @@ engine::TimeMs RequestDeadlines::next() const {
 }
 
 void RequestDeadlines::RefuseOverdue() {
+  AssertInLoop();
   // If the server itself has paused, the rest of a request may still be in the socket.
   const engine::TimeMs checked_at = std::exchange(checked_at_, turn_.now);
   if (turn_.now - checked_at > 2 * TurnWait::kTimedMsMax) {

@@ -5,13 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "contracts/loop_confined.h"
 #include "server/net/sockets/descriptor.h"
 #include "server/net/turn/turn.h"
 
 namespace fairlock::net {
 
 // Loop-confined, except Wake.
-class TurnWait {
+class TurnWait : contracts::LoopConfined {
  public:
   // A `wait_ms_max` that means no limit.
   static constexpr engine::DurationMs kUntilReady = engine::kForever;
@@ -57,9 +58,7 @@ class TurnWait {
 };
 
 // Refuses requests that do not arrive completely in time.
-//
-// Loop-confined.
-class RequestDeadlines {
+class RequestDeadlines : contracts::LoopConfined {
  public:
   // `turn` must outlive it.
   explicit RequestDeadlines(Turn& turn) : turn_(turn) {}

@@ -7,6 +7,7 @@
 namespace fairlock::net {
 
 void LeaderRoute::Set(std::optional<LeaderAddress> leader) {
+  AssertInLoop();
   leader_ = std::move(leader);
   addresses_.clear();
   paused_until_ = 0;
@@ -15,6 +16,7 @@ void LeaderRoute::Set(std::optional<LeaderAddress> leader) {
 }
 
 void LeaderRoute::Retry(engine::TimeMs now) {
+  AssertInLoop();
   const bool has_failed = leader_ && addresses_.empty() && !resolver_.is_resolving();
   if (!has_failed || now < paused_until_) return;
   paused_until_ = now + kResolvePauseMs;

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "contracts/loop_confined.h"
 #include "server/command/client/client.h"
 #include "server/net/relay/dial.h"
 #include "server/net/relay/host_resolver.h"
@@ -26,8 +27,7 @@ struct LeaderAddress {
 // Parses "name:3247", "10.0.0.1:3247" or "[::1]:3247". None: the string has a different form.
 std::optional<LeaderAddress> ParseLeaderAddress(std::string_view text);
 
-// Loop-confined.
-class LeaderRoute {
+class LeaderRoute : contracts::LoopConfined {
  public:
   // After a failure, the leader is not tried again for this time.
   static constexpr engine::DurationMs kPauseMs = 100;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "contracts/loop_confined.h"
 #include "server/net/relay/alarm.h"
 #include "server/net/relay/leader_dials.h"
 #include "server/net/relay/leader_route.h"
@@ -22,8 +23,6 @@
 namespace fairlock::net {
 
 // The sink for the listening sockets of a standby.
-//
-// Loop-confined.
 class RelayDoor final : public ConnectionSink {
  public:
   // `turn` must outlive this.
@@ -57,8 +56,7 @@ struct OwnSinks {
 // Bytes are passed to the leader and back without being interpreted. A TLS connection goes to the
 // leader's TLS port, any other connection to its other port. Nothing is read from a parked
 // connection. The number of connections is limited, both in total and for each address.
-// Loop-confined.
-class Relay {
+class Relay : contracts::LoopConfined {
  public:
   // All references must outlive this. `io` is the loop's.
   Relay(boost::asio::io_context& io, Turn& turn, const RelayOptions& options,

@@ -129,6 +129,7 @@ ByteFlow::Step ByteFlow::Send(const char* bytes, std::size_t count) {
 }
 
 void RelayedConnections::Add(std::string peer, OwnedDescriptor client, OwnedDescriptor leader) {
+  AssertInLoop();
   const auto entry = connections_.insert(connections_.end(), {std::move(peer), nullptr});
   const auto connection = std::make_shared<RelayedConnection>(
       io_, std::move(client), std::move(leader), [this, entry] { OnEnd(entry); });

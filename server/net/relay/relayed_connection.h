@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "contracts/loop_confined.h"
 #include "server/net/sockets/descriptor.h"
 
 namespace fairlock::net {
@@ -48,7 +49,7 @@ class ByteFlow {
 };
 
 // Owns both sockets. Half-closes are passed on; when one side fails, both are closed. Its pending
-// operations keep it alive. Loop-confined.
+// operations keep it alive.
 class RelayedConnection final : public std::enable_shared_from_this<RelayedConnection> {
  public:
   // A leader that has ended its side reads nothing more either, so the client's side is ended this
@@ -89,9 +90,7 @@ class RelayedConnection final : public std::enable_shared_from_this<RelayedConne
 };
 
 // All relayed connections of a standby.
-//
-// Loop-confined.
-class RelayedConnections {
+class RelayedConnections : contracts::LoopConfined {
  public:
   // `on_end` is called with the client's address when a connection has ended.
   RelayedConnections(boost::asio::io_context& io,

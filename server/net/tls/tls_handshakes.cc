@@ -176,6 +176,7 @@ TlsHandshakes::~TlsHandshakes() {
 }
 
 void TlsHandshakes::TakeConnection(int descriptor, command::ClientAddress address) {
+  AssertInLoop();
   if (sink_.CountsByAddress()) {
     if (turn_.addresses.IsFull(address.peer)) return Refuse(descriptor, address);
     turn_.addresses.Add(address.peer);

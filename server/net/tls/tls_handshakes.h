@@ -12,6 +12,7 @@
 #include <string_view>
 #include <thread>
 
+#include "contracts/loop_confined.h"
 #include "server/command/client/client.h"
 #include "server/net/sockets/connection_sink.h"
 #include "server/net/tls/tls_connection_sink.h"
@@ -41,7 +42,7 @@ struct TlsHandshakeOptions {
 // not keep out others.
 //
 // Loop-confined, and owns the thread.
-class TlsHandshakes final : public ConnectionSink {
+class TlsHandshakes final : public ConnectionSink, private contracts::LoopConfined {
  public:
   // `io` is the loop's. `io`, `turn` and `sink` must outlive this.
   TlsHandshakes(boost::asio::io_context& io, Turn& turn, TlsConnectionSink& sink,
