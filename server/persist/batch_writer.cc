@@ -1,6 +1,7 @@
 #include "server/persist/batch_writer.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "server/persist/persist_limits.h"
@@ -63,6 +64,7 @@ BatchWriter::~BatchWriter() { engine_.set_change_log(nullptr); }
 
 void BatchWriter::Write(const Moment& moment, storage::RecordWriter& batch, GrantsOfBatch& grants) {
   AssertInLoop();
+  assert(grants.names.empty());
   // Ends come first, because a place that has ended and returned is written again below.
   WriteEnds(batch);
   WriteHolds(batch, grants);
@@ -150,6 +152,7 @@ void BatchWriter::WriteLimits(const Moment& moment, storage::RecordWriter& slice
 
 void UndeliveredGrants::Add(std::uint64_t batch, engine::TimeMs now, GrantsOfBatch grants) {
   AssertInLoop();
+  assert(batches_.empty() || batches_.back().number <= batch);
   if (!grants.names.empty()) batches_.push_back({batch, now, std::move(grants)});
 }
 

@@ -101,7 +101,6 @@ class BatchTimes : contracts::LoopConfined {
   // Times this batch, unless another one is being timed.
   void Begin(std::uint64_t batch, engine::TimeMs now) {
     AssertInLoop();
-
     if (batch_ != 0) return;
     batch_ = batch;
     since_ = now;
@@ -109,7 +108,6 @@ class BatchTimes : contracts::LoopConfined {
   // Call this when the batches up to `completed` are complete.
   void Complete(std::uint64_t completed, engine::TimeMs now) {
     AssertInLoop();
-
     if (batch_ == 0 || completed < batch_) return;
     ++count_;
     sum_ms_ += now - since_;

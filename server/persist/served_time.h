@@ -33,7 +33,6 @@ class ServedTime : contracts::LoopConfined {
   // Adds the time until now.
   void Write(engine::TimeMs now, storage::RecordWriter& record) {
     AssertInLoop();
-
     const engine::DurationMs served_ms = std::max<engine::DurationMs>(now - begun_at_, 0);
     Put(record, before_ms_ + static_cast<std::uint64_t>(served_ms), {});
     next_ = now >= until_ ? engine::kNever : now + std::max(kPauseMsMin, served_ms / kParts);

@@ -1,6 +1,7 @@
 #include "server/persist/snapshot_task.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "server/persist/persist_limits.h"
 
@@ -27,6 +28,7 @@ std::optional<SnapshotTask::Cursor> SnapshotTask::WritePart(const Cursor& cursor
                                                             const engine::RowDetail& detail,
                                                             engine::TimeMs now) {
   if (cursor.is_in_values) {
+    assert(values_);
     const values::ValueDetail value_detail{.with_time_left = detail.with_time_left};
     if (values_->WriteSlice(pace_.locks_of_a_slice, value_detail, now, slice_)) return cursor;
     return std::nullopt;
@@ -48,6 +50,7 @@ void SnapshotTask::Advance(engine::TimeMs now, const WriteHead& write_head) {
     cursor_ = Cursor();
     begun_at_ = now;
     batch_bytes_ = snapshot_bytes_ = 0;
+    assert(slice_.empty());
     write_head(slice_);
   }
   if (IsHeldUp()) return;
@@ -55,6 +58,7 @@ void SnapshotTask::Advance(engine::TimeMs now, const WriteHead& write_head) {
   cursor_ = WritePart(*cursor_, detail, now);
   snapshot_bytes_ += slice_.size();
   journal_.AppendSlice(slice_);
+  assert(slice_.empty());
   if (!cursor_) journal_.FinishSnapshot();
 }
 

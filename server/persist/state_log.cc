@@ -1,6 +1,7 @@
 #include "server/persist/state_log.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "server/persist/persist_limits.h"
@@ -63,6 +64,7 @@ StateLog::StateLog(engine::LockEngine& engine, storage::LogHome& home, const Loa
       journal_(home_.store(), home_.end(), JournalOptionsOf(options_), options_.wake),
       snapshot_(engine_, value_writer_, journal_, home_.end(), options_.snapshots),
       sweep_(engine_, options_.snapshots.locks_of_a_slice, step.now) {
+  assert(engine_.counts().locks == 0);
   JudgeLastRun(rows);
   if (keeps_locks()) {
     const engine::DurationMs longest_ms =
@@ -143,9 +145,11 @@ bool StateLog::Append(storage::AppendMode mode) {
   if (mode == storage::AppendMode::kAtOnce && newest_batch_ != progress_.completed_batch) {
     mode = storage::AppendMode::kGathered;
   }
+  assert(!batch_.empty());
   snapshot_.CountBatch(batch_.size());
   space_.CountWritten(batch_.size());
   const storage::Appended appended = journal_.Append(batch_, mode);
+  assert(batch_.empty());
   newest_batch_ = NumberOf(appended.batch);
   if (appended.is_complete) progress_ = journal_.Look();
   return appended.is_complete;
@@ -157,6 +161,7 @@ void StateLog::BeginTurn(engine::TimeMs now) {
   // If the files are gone, no further batch counts as complete, so none is revealed to clients.
   if (!home_status_.ok()) return;
   progress_ = journal_.Look();
+  assert(progress_.completed_batch <= newest_batch_);  // nothing is complete before it began
   times_.Complete(progress_.completed_batch, now);
   is_unsure_ = now >= UnsureFrom();
   if (!is_stopped_) undelivered_.Delay(engine_, progress_.completed_batch, now);
@@ -345,6 +350,7 @@ void Confirmation::See(const StateLogState& state, engine::TimeMs now) {
   }
   since_ = std::min(since_, now - (state.is_unsure ? kUnsureAfterMs : 0));
   if (close_at_ == engine::kNever) close_at_ = now + kCloseEveryMs;
+  assert(stops_leases());
 }
 
 bool Confirmation::NoteClosed(engine::TimeMs now) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 
 #include "contracts/loop_confined.h"
@@ -25,6 +26,7 @@ class TokenReservation : contracts::LoopConfined {
   // From now on, stored_ceiling is the ceiling of the next block.
   void Prepare() {
     AssertInLoop();
+    assert(batch_ == 0);
     next_ceiling_ = blocks_.next_ceiling();
   }
   // Call this when that ceiling has been added to `batch`.
@@ -36,7 +38,6 @@ class TokenReservation : contracts::LoopConfined {
   // block.
   bool Complete(std::uint64_t completed) {
     AssertInLoop();
-
     if (batch_ == 0 || completed < batch_) return false;
     blocks_.Reserved(next_ceiling_);
     batch_ = 0;
