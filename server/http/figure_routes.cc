@@ -16,7 +16,7 @@
 #include "server/http/metrics_page.h"
 #include "server/http/route.h"
 #include "server/http/schema.h"
-#include "server/record/quantiles.h"
+#include "server/record/duration_histogram.h"
 
 namespace fairlock::http {
 

@@ -12,11 +12,25 @@
 #include "server/engine/api/event.h"
 #include "server/engine/api/types.h"
 #include "server/record/event_kinds.h"
-#include "server/record/event_tap.h"
 #include "server/record/history_record.h"
 #include "server/record/record_ring.h"
 
 namespace fairlock::record {
+
+// Receives each event that the history records.
+//
+// Loop-confined; the implementation may pass events on to a thread of its own.
+class EventTap {
+ public:
+  // The record is valid only during the call.
+  virtual void Take(const HistoryRecord& record) = 0;
+  // How many events have been written to a file, and how many are missing there.
+  virtual std::uint64_t written() const = 0;
+  virtual std::uint64_t dropped() const = 0;
+
+ protected:
+  ~EventTap() = default;
+};
 
 // One event, or the same event repeated for one hold. Views are valid until the next event.
 struct PastEvent {

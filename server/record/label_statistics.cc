@@ -5,7 +5,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "server/record/counter_of_event.h"
+#include "server/record/label_counts.h"
 
 namespace fairlock::record {
 

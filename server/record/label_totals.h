@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "server/engine/api/event.h"
-#include "server/record/bucket_counts.h"
+#include "server/record/duration_histogram.h"
 #include "server/record/label_counts.h"
 
 namespace fairlock::record {

@@ -7,7 +7,6 @@
 #include <lua.hpp>
 #include <string_view>
 
-#include "server/script/libraries.h"
 #include "server/script/library_table.h"
 #include "text/ascii.h"
 #include "text/hexadecimal.h"

@@ -12,7 +12,6 @@
 #include "server/script/digest.h"
 #include "server/script/host.h"
 #include "server/script/sandbox.h"
-#include "server/script/script.h"
 #include "server/script/script_cache.h"
 #include "server/script/script_limits.h"
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <memory>
 
-#include "server/record/event_tap.h"
+#include "server/record/history.h"
 
 namespace fairlock::server {
 

@@ -14,7 +14,7 @@
 #include "server/command/table/argument_reader.h"
 #include "server/command/table/glob_walk.h"
 #include "server/command/table/text.h"
-#include "server/record/quantiles.h"
+#include "server/record/duration_histogram.h"
 
 namespace fairlock::command {
 

@@ -6,7 +6,7 @@
 
 #include "server/command/environment/clock.h"
 #include "server/command/statistics/command_statistics.h"
-#include "server/record/bucket_counts.h"
+#include "server/record/duration_histogram.h"
 #include "server/record/recorder.h"
 
 namespace fairlock::command {
