@@ -206,7 +206,7 @@ class LineSplitter {
     return option != nullptr && option->get_expected_max() > 0;
   }
 
-  // Marks the value in "--owner=o", "-oo" or "-no". True: the next word is the value.
+  // Marks the value in "--owner=o", "-oo" or "-no". Returns true if the next word is the value.
   bool MarkAttachedValue(std::string& word) const {
     if (word.starts_with("--")) {
       const std::size_t equals = word.find('=');

@@ -30,7 +30,7 @@ skipped=0
 # Count WORDS FILE: prints how many test cases have these words in ctest's output from one run.
 Count() { grep -c "<testcase .*$1" "$2" || true; }
 
-# AddResults FILE [AGAIN]: adds the results of one run; AGAIN: a run of the tests that failed
+# AddResults FILE [AGAIN]: adds the results of one run; AGAIN means a run of the tests that failed
 # before.
 AddResults() {
   local run fail

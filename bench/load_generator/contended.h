@@ -19,7 +19,7 @@ struct ContendedOptions {
   double seconds = 2;
   double warm_up_seconds = 0.2;
   std::size_t owner_bytes = 32;
-  // interval at which the observer queries the position of a request; 0: never
+  // interval at which the observer queries the position of a request; 0 means never
   std::uint64_t observe_every_us = 5000;
 };
 

@@ -28,7 +28,7 @@ struct Dialect {
   bool (*is_granted)(const protocol::SkippedReply& reply);
   void (*append_hand_on)(std::string& out, std::string_view key, std::string_view owner);
   bool (*is_handed_on)(const protocol::SkippedReply& reply);
-  // Makes the lock available before the first client starts; empty: not needed.
+  // Makes the lock available before the first client starts; empty if this is not needed.
   void (*append_setup)(std::string& out, std::string_view key);
 
   // Whether grants return increasing numbers and POSITION returns the place in the queue.

@@ -28,7 +28,7 @@ struct Context {
   ProgramModel model;
   std::vector<std::string> after_dashes;  // the words after `--`, if wants_dashes
 
-  // Writes the text to standard output, unchanged. False: the reader has gone.
+  // Writes the text to standard output, unchanged. Returns false if the reader has gone.
   bool Print(std::string_view text) const;
   // Writes JSON on one line; escapes control characters if standard output is a terminal.
   bool PrintJson(const boost::json::value& value) const;

@@ -15,7 +15,7 @@ namespace fairlock::cli {
 
 struct LockArguments {
   std::optional<DurationMs> ttl_ms;
-  std::optional<DurationMs> wait_ms;  // none or 0: do not wait; kForever: no limit
+  std::optional<DurationMs> wait_ms;  // none or 0 means not to wait; kForever means without a limit
   std::optional<std::int64_t> limit;
   bool is_shared = false;
   std::optional<DurationMs> min_hold_ms;

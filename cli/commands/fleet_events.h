@@ -30,7 +30,7 @@ class FleetEvents {
 
  private:
   struct Source {
-    std::unique_ptr<AsyncConnection> connection;  // null: the partition is lost
+    std::unique_ptr<AsyncConnection> connection;  // null if the partition is lost
     bool was_said = false;                        // the user knows that it is lost
   };
 

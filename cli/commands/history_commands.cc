@@ -34,7 +34,7 @@ constexpr std::int64_t kMinutesMax = 1440;
 constexpr std::int64_t kNumberMax = std::int64_t{1} << 53;
 
 struct HistoryOptions {
-  std::optional<std::string> key;  // none: all keys
+  std::optional<std::string> key;  // none means all keys
   bool is_exact = false;
   std::optional<std::string> owner;
   std::optional<std::string> events;

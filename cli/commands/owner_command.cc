@@ -29,7 +29,7 @@ struct OwnerOptions {
 struct Claim {
   std::string key;
   int database = 0;
-  std::int64_t position = 0;  // 0: the owner holds the lock
+  std::int64_t position = 0;  // 0 if the owner holds the lock
   DurationMs held_ms = 0;
   bool is_age_known = true;  // most libraries do not store it
   std::optional<DurationMs> ttl_ms;

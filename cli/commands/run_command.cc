@@ -43,7 +43,7 @@ std::string MakeOwner() {
 }
 
 // How long the hold lasts without a server that renews it: `ttl_ms`, the lease, or the grace of a
-// session. None: it then ends with the connection.
+// session. None if it then ends with the connection.
 std::optional<DurationMs> LastsMs(const RunArguments& given, std::optional<DurationMs> ttl_ms) {
   const DurationMs grace_ms = given.grace_ms.value_or(0);
   return grace_ms > 0 ? std::min(grace_ms, ttl_ms.value_or(kForever)) : ttl_ms;

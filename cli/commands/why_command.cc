@@ -27,7 +27,7 @@ struct WhyOptions {
 struct Findings {
   protocol::Reply info;  // the reply to LOCKINFO
   LockView lock;
-  std::optional<std::int64_t> position;  // 0: the owner holds the lock
+  std::optional<std::int64_t> position;  // 0 if the owner holds the lock
   std::optional<protocol::Reply> place;
   WaitChain chain;  // of the owner's request, or the first in the queue, or one that arrives now
   std::string chain_refusal;  // why it may be incomplete

@@ -27,7 +27,7 @@ namespace fairlock::cli {
 
 struct Login {
   std::string user;
-  std::string password;  // empty: no password
+  std::string password;  // empty if there is none
   int database = 0;
 };
 
@@ -79,7 +79,7 @@ class AsyncConnection {
   const ServerList& servers() const { return servers_; }
 
   pollfd Interest() const;
-  TimeMs WakeAt() const;  // kForever: no timer is set
+  TimeMs WakeAt() const;  // kForever if no timer is set
   void Advance(TimeMs now);
 
   // Does nothing when closed. After SELECT, the connection is reopened in that database.
@@ -124,7 +124,7 @@ class AsyncConnection {
   ServerList servers_;
   State state_ = State::kClosed;
   Descriptor socket_;
-  std::unique_ptr<TlsConnection> tls_;  // null: plain text
+  std::unique_ptr<TlsConnection> tls_;  // null without TLS
   bool tls_needs_to_write_ = false;     // during the handshake
   std::optional<HostLookup> lookup_;
   std::vector<Endpoint> endpoints_;

@@ -39,7 +39,7 @@ class Client {
   // Whether there are several servers: listed ones, or one that a redirect named.
   bool has_choice() const { return connection_.servers().has_choice(); }
 
-  // Connects and logs in, if necessary, without sending a request. nullopt: this succeeded.
+  // Connects and logs in, if necessary, without sending a request. Returns nullopt on success.
   std::optional<Failure> Connect();
   // Whether the server is a node whose fleet may have several partitions. REQUIRES: connected.
   bool is_in_cluster() const { return connection_.is_in_cluster(); }

@@ -19,7 +19,7 @@ namespace fairlock::cli {
 
 // Where CLUSTER STATUS says that the leader of a partition is.
 struct LeaderAddress {
-  std::string node;  // its name; empty: no node leads the partition
+  std::string node;  // its name; empty if no node leads the partition
   ServerAddress address;
 
   friend bool operator==(const LeaderAddress&, const LeaderAddress&) = default;
@@ -45,7 +45,7 @@ class FleetLeaders {
  public:
   struct Leader {
     std::string node;  // empty for a single server, and if no node leads the partition
-    Client* client;    // null: no node leads the partition
+    Client* client;    // null if no node leads the partition
     std::optional<Failure> failure;
   };
   struct LeaderReply {

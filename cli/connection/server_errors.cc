@@ -55,7 +55,8 @@ bool IsRefusalToServe(const protocol::Reply& reply) {
   return word == "CLUSTERDOWN" || word == "LOADING";
 }
 
-// "MOVED 3999 10.0.0.1:3247": the slot, then the address, in which an IPv6 address has no brackets.
+// In "MOVED 3999 10.0.0.1:3247", the slot comes first, and then the address, in which an IPv6
+// address has no brackets.
 std::optional<ServerAddress> MovedTo(const protocol::Reply& reply) {
   if (!reply.IsError() || ErrorWord(reply.text) != "MOVED") return std::nullopt;
   const std::string_view address = std::string_view(reply.text).substr(reply.text.rfind(' ') + 1);

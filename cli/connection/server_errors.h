@@ -23,7 +23,7 @@ bool IsTransient(std::string_view error);
 bool IsRefusalToServe(const protocol::Reply& reply);
 
 // In a fleet of several partitions: where the server redirects a request for keys that it does not
-// serve, without having executed it. nullopt: the reply is no such redirect.
+// serve, without having executed it. Returns nullopt if the reply is no such redirect.
 std::optional<ServerAddress> MovedTo(const protocol::Reply& reply);
 
 // The server's own text, plus advice on what to try next if the text has none.

@@ -56,7 +56,7 @@ class LockSession {
   std::int64_t token() const { return token_; }
   const std::string& reason() const { return reason_; }
   const Failure& failure() const { return failure_; }
-  // When to tell the command to end, so that the hold outlives it; kForever: not known.
+  // When to tell the command to end, so that the hold outlives it; kForever if that is not known.
   TimeMs StopAt() const;
   std::string StopReason() const;
 
@@ -120,8 +120,8 @@ class LockSession {
 
   std::int64_t token_ = 0;
   struct {
-    TimeMs until = kForever;          // kForever: no lease
-    TimeMs leaving_since = kForever;  // kForever: no operator has asked for the lock
+    TimeMs until = kForever;          // kForever if there is no lease
+    TimeMs leaving_since = kForever;  // kForever if no operator has asked for the lock
   } lease_;
   TimeMs send_at_ = kForever;        // when to send the next LOCK or check
   bool is_listening_ = false;        // subscribed on this connection

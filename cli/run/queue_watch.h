@@ -40,7 +40,7 @@ class QueueWatch {
     std::size_t key;  // index of the key
   };
   struct Finding {
-    std::int64_t position = 0;  // 0: unknown
+    std::int64_t position = 0;  // 0 if unknown
     std::string holders;        // "; held by ..."; empty: nobody, or unknown
     std::string ahead;          // "; 'a' is ahead"; empty: nobody, or unknown
   };

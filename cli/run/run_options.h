@@ -12,15 +12,16 @@
 namespace fairlock::cli {
 
 struct RunOptions {
-  std::vector<std::string> keys;  // several: all or none
+  std::vector<std::string> keys;  // if there are several, all are taken or none
   std::string owner;
   bool is_owner_given = false;  // by the user, so another process may use the same one
   LockArguments words;          // no `ttl_ms`: only a session; `wait_ms` is always set
   bool is_session = false;
   DurationMs grace_ms = 0;
   DurationMs kill_after_ms = 0;
-  DurationMs kill_margin_ms = 0;   // SIGKILL is sent this long before the hold may end
-  DurationMs report_every_ms = 0;  // without a terminal: how often to report the wait; 0: never
+  DurationMs kill_margin_ms = 0;  // SIGKILL is sent this long before the hold may end
+  // Without a terminal: how often to report the wait; 0 means never.
+  DurationMs report_every_ms = 0;
   int conflict_exit_code = kExitNotObtained;
   bool is_json = false;  // the program's own messages on standard error are JSON
   std::vector<std::string> command;

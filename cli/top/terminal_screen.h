@@ -15,7 +15,7 @@ enum class SpecialKey : std::uint8_t { kNone, kUp, kDown, kEnter, kBack, kErase 
 
 struct Keystroke {
   SpecialKey special = SpecialKey::kNone;
-  char character = '\0';  // '\0': a special key, or no key
+  char character = '\0';  // '\0' for a special key, or for no key
 
   bool is_any() const { return special != SpecialKey::kNone || character != '\0'; }
 };

@@ -27,7 +27,7 @@ class Top {
   struct Confirmation {
     TopKey key;
     LockView seen;
-    std::string next;  // the owner that gets the lock; empty: nobody waits
+    std::string next;  // the owner that gets the lock; empty if nobody waits
   };
 
   void Refresh();

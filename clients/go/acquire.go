@@ -235,8 +235,8 @@ func (a *acquisition) stillWaits(ctx context.Context) bool {
 	return got.reply != nil
 }
 
-// askWhy asks once more, without waiting: neither nil nor the message about a time-out names the
-// holders.
+// askWhy asks once more, without waiting, because neither nil nor the message about a time-out
+// names the holders.
 func (a *acquisition) askWhy(ctx context.Context, status string) (grant, error) {
 	got := a.send(ctx, a.lock(a.owner, new(duration), "", true))
 	if got.err != nil {

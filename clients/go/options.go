@@ -17,7 +17,7 @@ type settings struct {
 	terms
 	owner   string
 	isNamed bool      // the owner was given, and may have been used before
-	wait    *duration // nil: no end
+	wait    *duration // nil means no end
 	renews  bool
 	channel *Channel
 	onLost  func(*Hold)

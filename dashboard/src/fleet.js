@@ -9,7 +9,8 @@ const kQuotaShareMax = 0.8;
 
 export const isStandby = (fleet) => fleet !== null && fleet.role === "standby";
 
-// The kind and the text of the pill at the top; null: nothing beside the state of the server.
+// The kind and the text of the pill at the top; null if there is nothing to show beside the state
+// of the server.
 export function fleetHealth(fleet) {
   if (!fleet) return null;
   if (fleet.unsure) return ["bad", "etcd confirms nothing"];
@@ -135,7 +136,7 @@ const memberColumns = (fleet) => [
 
 const sizeOf = (member, size) => (member.error === null ? bytes(size) : kNone);
 
-// Null: the server is not a node of a fleet.
+// Null if the server is not a node of a fleet.
 export function fleetPanel(fleet) {
   if (!fleet) return null;
   return panel(`Fleet ${fleet.fleet}`, null,

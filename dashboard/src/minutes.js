@@ -38,7 +38,8 @@ async function ask(label, minutes, query) {
     .sort((a, b) => a.since - b.since);
 }
 
-// `label` is percent-encoded; empty: locks without a label. Returns {at, rows: row or null, spans}.
+// `label` is percent-encoded; empty means locks without a label. Returns {at, rows: row or null,
+// spans}.
 export async function minutesOf(label, minutes, query) {
   const question = `${label} ${minutes} ${query.partition || ""}`;
   const before = loaded.get(question);

@@ -103,7 +103,7 @@ export function choice(label, options, value, choose) {
     el("option", { key, value: key, selected: key === value }, text))));
 }
 
-// Chooses one partition or all of them; null: there are none to choose from.
+// Chooses one partition or all of them; null if there are none to choose from.
 export function partitionChoice() {
   const count = partitionCount();
   if (!count) return null;

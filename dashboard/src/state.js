@@ -51,7 +51,7 @@ export function age() { return Math.max(0, state.now - state.loadedAt); }
 
 let loading = 0;
 
-// Null: the server is not a node of a fleet, or the user may not see the fleet.
+// Null if the server is not a node of a fleet, or the user may not see the fleet.
 async function loadFleet(status) {
   if (!status.cluster || status.cluster.fleet_name === undefined) return null;
   try {

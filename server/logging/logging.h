@@ -1,8 +1,8 @@
 // The server's log.
 //
-// The levels mean: error: the operator must act; warning: clients are refused or disconnected;
-// info: starts, stops and configuration changes; debug: connections are opened or closed. The lines
-// of the audit are written at every level.
+// An error means that the operator must act, and a warning that clients are refused or
+// disconnected. Starts, stops and configuration changes are info, and opened and closed connections
+// are debug. The lines of the audit are written at every level.
 #pragma once
 
 #include <spdlog/async.h>
@@ -17,7 +17,7 @@ namespace fairlock::server {
 
 struct LogOptions {
   std::string level = "info";  // debug, info, warning or error
-  std::string file;            // empty: standard error
+  std::string file;            // empty means standard error
 };
 
 // A dedicated thread writes the lines, so a sink that blocks never blocks the caller. When the

@@ -19,8 +19,8 @@ class SlowLockLog final : public engine::EventSink {
   static constexpr std::uint64_t kLinesMax = 20;
 
   struct Limits {
-    engine::DurationMs wait_ms = 0;  // 0: no wait is logged
-    engine::DurationMs hold_ms = 0;  // 0: no hold is logged
+    engine::DurationMs wait_ms = 0;  // if 0, no wait is logged
+    engine::DurationMs hold_ms = 0;  // if 0, no hold is logged
   };
 
   // Both arguments must outlive this object.

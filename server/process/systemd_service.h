@@ -16,9 +16,9 @@ class SystemdService {
       : alive_(context, [this] { TellAlive(); }) {}
 
   // The sockets that systemd opened for us (socket activation). If empty without an error, the
-  // server must open its own. systemd owns the sockets, so paths of unix sockets are not removed.
-  // A socket with the port `tls_port` (0: none) is for TLS. The environment and the original
-  // descriptors stay as they are, in case the process executes itself again.
+  // server must open its own. systemd owns the sockets, so paths of unix sockets are not removed. A
+  // socket with the port `tls_port` (0 if there is none) is for TLS. The environment and the
+  // original descriptors stay as they are, in case the process executes itself again.
   static net::ListenResult TakeSockets(std::uint16_t tls_port);
 
   // Notifies the watchdog periodically, as WatchdogSec= requires, that the loop is running.

@@ -34,7 +34,7 @@ struct PastEvent {
   std::uint32_t count = 1;
   engine::DurationMs waited_ms = 0;
   engine::DurationMs held_ms = 0;
-  engine::DurationMs grace_ms = 0;  // kLeaving: how long the hold may still last
+  engine::DurationMs grace_ms = 0;  // for kLeaving, how long the hold may still last
   std::string_view by;              // for a forced action: the client that caused it
   std::string_view comment;         // and the reason given
   bool is_of_lock = false;  // not from the history: a lock tells it of a present hold or place
@@ -56,17 +56,17 @@ inline constexpr std::size_t kHistoryBytesPerLook = 256;
 inline constexpr std::size_t kHistoryShownBytesMax = kHistoryLooksMax * kHistoryBytesPerLook;
 
 struct HistoryQuery {
-  std::optional<std::uint8_t> db = 0;       // none: all databases
-  std::optional<engine::KeyName> key = {};  // none: all keys
+  std::optional<std::uint8_t> db = 0;       // none means all databases
+  std::optional<engine::KeyName> key = {};  // none means all keys
   std::optional<std::string_view> owner = {};
-  std::string_view match = {};  // a glob for keys; empty: all keys
+  std::string_view match = {};  // a glob for keys; empty means all keys
   EventKinds kinds = EventKinds::All();
   engine::TimeMs since = kLongAgo;  // both bounds, `since` and `until`, are inclusive
   engine::TimeMs until = engine::kNever;
   std::size_t count_max = 100;
-  // Finds only events older than the event with this number; 0: starts with the newest. If `before`
-  // is set, a page never has more than count_max events. Otherwise it may have more, because events
-  // of one millisecond stay together.
+  // Finds only events older than the event with this number; 0 means to start with the newest. If
+  // `before` is set, a page never has more than count_max events. Otherwise it may have more,
+  // because events of one millisecond stay together.
   std::optional<std::uint64_t> before = {};
   // The search stops after examining this many events; comparing a key with a long glob counts as
   // examining several.
@@ -210,7 +210,7 @@ class History {
   // Records the event with the client and the reason of that one.
   void WriteAs(const engine::Event& event, const Record& notice);
   Position& NoticeOf(std::uint64_t key_hash, engine::Token token);
-  // The kLeaving event of that hold; null: unknown.
+  // The kLeaving event of that hold; null if it is unknown.
   const Record* FindNotice(const engine::Event& event, engine::Token token);
   static Record& RecordIn(RecordRing& ring, Position position) {
     return *reinterpret_cast<Record*>(ring.At(position));

@@ -18,8 +18,9 @@
 namespace fairlock::record {
 
 struct StatisticsQuery {
-  std::optional<std::string_view> label = {};  // none: all labels; empty: events without a label
-  int minutes = 60;                            // up to and including the current minute
+  // None means all labels; empty means events without a label.
+  std::optional<std::string_view> label = {};
+  int minutes = 60;  // up to and including the current minute
   bool is_by_minute = false;
 };
 

@@ -29,7 +29,7 @@ struct RunOptions {
 };
 
 struct LoadResult {
-  Script* script = nullptr;  // null: the script is refused
+  Script* script = nullptr;  // null if the script is refused
   std::string error = {};
 };
 

@@ -112,7 +112,8 @@ class Unpacker {
 
   std::size_t at() const { return at_; }
   void Skip(std::size_t bytes) { at_ += bytes; }
-  // Pushes the element, unless it is a padding byte. `is_after_value`: there is an element before.
+  // Pushes the element, unless it is a padding byte. `is_after_value` says whether there is an
+  // element before.
   void Take(const StructItem& item, bool is_after_value);
 
  private:

@@ -25,7 +25,7 @@ class BackupService {
   // Waits for the backup in progress.
   ~BackupService();
 
-  // Sets the folder for backups whose request names no folder; empty: next to the data folder.
+  // Sets the folder for backups whose request names no folder; empty means next to the data folder.
   void set_folder(std::string folder) { folder_ = std::move(folder); }
 
   // Starts a backup; the client is answered when it has been made. Returns an error if it cannot be
@@ -35,8 +35,8 @@ class BackupService {
 
  private:
   struct Made {
-    std::string path;   // empty: no backup was made
-    std::string error;  // empty: no error
+    std::string path;   // empty if no backup was made
+    std::string error;  // empty if there was none
     bool is_named_here = false;
   };
   static Made Make(const storage::OpenedData& data, const command::BackupRequest& request,

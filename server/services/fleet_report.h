@@ -20,8 +20,8 @@ struct FleetKnowledge {
   storage::replicated::Beat seen = {};
   storage::replicated::DurationMs heard_ms_ago = 0;
   bool awaits_acceptance = false;  // as in Standby
-  // As leader: for how long etcd has not confirmed that it leads, once that makes it unsure; -1: it
-  // is sure, or stands by.
+  // As leader: for how long etcd has not confirmed that it leads, once that makes it unsure; -1 if
+  // it is sure, or stands by.
   storage::replicated::DurationMs unsure_ms = -1;
 };
 
@@ -31,7 +31,7 @@ void ReportLeader(const FleetKnowledge& known, command::FleetReport& report);
 // Does that, and adds all nodes. REQUIRES: the report has the name and the partition of this node.
 void ReportFleet(const FleetKnowledge& known, command::FleetReport& report);
 
-// The record of that name; null: there is none.
+// The record of that name; null if there is none.
 const storage::replicated::NodeRecord* FindRecord(const storage::replicated::FleetView& view,
                                                   std::string_view name);
 

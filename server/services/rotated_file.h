@@ -12,7 +12,7 @@ namespace fairlock::server {
 struct RotationOptions {
   std::string path;
   std::uint64_t bytes_max = 0;  // a file with more is renamed
-  std::int64_t age_ms_max = 0;  // and so is one whose first line is older; 0: at no age
+  std::int64_t age_ms_max = 0;  // and so is one whose first line is older; 0 means at no age
   std::size_t files_max = 0;    // how many renamed files are kept: PATH.1 is the newest
 };
 

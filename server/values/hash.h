@@ -67,8 +67,8 @@ class Hash {
   ChangedElements<std::string> changed_;
 };
 
-// Visits up to `count` positions below the cursor (0: from the end on), and returns the next
-// cursor, 0 after the first position.
+// Visits up to `count` positions below the cursor (from the end on if it is 0), and returns the
+// next cursor, 0 after the first position.
 template <typename Visit>
 std::uint64_t VisitBackwards(std::size_t size, std::uint64_t cursor, std::size_t count,
                              Visit&& visit) {

@@ -65,7 +65,7 @@ bool ReadRedisSemaphore(const Value& value, engine::TimeMs now_unix_ms, LibraryL
   return true;
 }
 
-// The text after the string that begins at `begin`; empty: the string does not end.
+// The text after the string that begins at `begin`; empty if the string does not end.
 std::string_view BehindString(std::string_view json, std::size_t begin) {
   for (std::size_t i = begin + 1; i < json.size(); ++i) {
     if (json[i] == '\\') {
@@ -77,7 +77,7 @@ std::string_view BehindString(std::string_view json, std::size_t begin) {
   return {};
 }
 
-// The number that a member of a JSON object is, as text; empty: there is none. Does not check
+// The number that a member of a JSON object is, as text; empty if there is none. Does not check
 // whether the rest is JSON.
 std::string_view NumberOfMember(std::string_view json, std::string_view name) {
   if (!json.starts_with('{') || !json.ends_with('}')) return {};

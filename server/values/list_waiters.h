@@ -51,7 +51,7 @@ class ListWaiters {
   std::size_t size() const { return waits_.size(); }
   // REQUIRES: the connection does not wait here.
   void Add(engine::Attachment& client, ListWait wait);
-  // Returns the wait that has ended; none: the connection does not wait here.
+  // Returns the wait that has ended; none if the connection does not wait here.
   std::optional<ListWait> Remove(engine::Attachment& client);
   const ListWait* Find(const engine::Attachment& client) const;
 

@@ -87,11 +87,11 @@ class ValueStore {
   // in Scan.
   std::uint64_t Clear(std::uint64_t cursor, std::size_t count, std::optional<std::uint8_t> db);
   void NoticeChange(Value& value);
-  // The value expires `ttl_ms` from now; none: never. REQUIRES: ttl_ms > 0.
+  // The value expires `ttl_ms` from now; none means never. REQUIRES: ttl_ms > 0.
   void SetTtl(Value& value, std::optional<engine::DurationMs> ttl_ms, engine::TimeMs now);
 
   // Ends what expired before `now`, at most about `steps_max` values, and frees elements of removed
-  // values. True: more is due.
+  // values. Returns true if more is due.
   bool Advance(engine::TimeMs now, std::size_t steps_max);
   engine::TimeMs NextDeadline() const;
   // Freezes the state for good: nothing expires any more.

@@ -29,7 +29,7 @@ gpr_timespec FromNow(std::chrono::milliseconds time);
 // The credentials with which a client connects to all its endpoints.
 struct Credentials {
   std::shared_ptr<grpc::ChannelCredentials> plain;
-  std::shared_ptr<grpc::ChannelCredentials> tls;  // null: no endpoint needs it
+  std::shared_ptr<grpc::ChannelCredentials> tls;  // null if no endpoint needs it
 };
 
 // Reads the files that the options name.

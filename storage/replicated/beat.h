@@ -35,8 +35,8 @@ struct Beat {
   // The address at which clients and standbys reach the leader, as host:port. Port 0: only with
   // TLS.
   std::string address = {};
-  std::uint16_t tls_port = 0;  // on the same host; 0: none
-  std::string successor = {};  // with kHandedOver: the name of a node; empty: any
+  std::uint16_t tls_port = 0;  // on the same host; 0 if there is none
+  std::string successor = {};  // with kHandedOver: the name of a node; empty means any
 
   friend bool operator==(const Beat&, const Beat&) = default;
 };

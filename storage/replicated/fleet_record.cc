@@ -21,7 +21,7 @@ std::uint32_t NumberIn(const boost::json::object& object, std::string_view name)
   return error ? 0 : number;
 }
 
-// The number in the object's member `name`, which has hexadecimal digits; 0: there is none.
+// The number in the object's member `name`, which has hexadecimal digits; 0 if there is none.
 std::uint64_t HexIn(const boost::json::object& object, std::string_view name) {
   const boost::json::value* const value = object.if_contains(name);
   if (value == nullptr || !value->is_string()) return 0;

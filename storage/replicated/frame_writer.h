@@ -18,7 +18,7 @@ struct PartitionKeys {
   explicit PartitionKeys(std::string prefix);
 
   std::string FrameKey(std::uint64_t number) const;
-  // The number of the frame with that key; 0: it is not the key of a frame.
+  // The number of the frame with that key; 0 if it is not the key of a frame.
   std::uint64_t FrameNumber(std::string_view key) const;
 
   std::string prefix;
@@ -32,8 +32,8 @@ struct PartitionKeys {
 // What a transaction writes in addition to the beat.
 struct GuardedWrite {
   std::vector<std::string> frames = {};  // at most one, except in tests
-  std::string heading = {};              // replaces the heading of the snapshot; empty: no change
-  std::uint64_t first_frame = 0;         // with a heading: the frames before it are deleted
+  std::string heading = {};  // replaces the heading of the snapshot; empty if it does not change
+  std::uint64_t first_frame = 0;  // with a heading: the frames before it are deleted
   bool hands_over = false;
   std::string successor = {};  // with hands_over
 };

@@ -13,7 +13,7 @@ namespace {
 
 using Leaders = std::vector<const NodeRecord*>;
 
-// The leader of each partition. Empty: a partition has none.
+// The leader of each partition. Empty if a partition has none.
 Leaders LeadersOf(std::span<const NodeRecord> nodes, std::uint32_t partitions) {
   Leaders leaders;
   for (std::uint32_t partition = 0; partition < partitions; ++partition) {

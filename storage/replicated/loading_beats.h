@@ -26,7 +26,7 @@ class LoadingBeats {
   void Begin(std::function<Status()> beat, std::chrono::milliseconds every);
   // Ends the beats. Waits for one that is being written. Returns the failure, if any.
   Status End();
-  // The failure that ended the beats; ok: none has failed. Thread-safe.
+  // The failure that ended the beats; ok if none has failed. Thread-safe.
   Status failure() const;
 
  private:

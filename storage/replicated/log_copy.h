@@ -43,7 +43,7 @@ class LogCopy {
   // Makes the next CatchUp start over.
   void Forget() { log_.reset(); }
 
-  // The first frame that it does not have; 0: it has no heading.
+  // The first frame that it does not have; 0 if it has no heading.
   std::uint64_t next_frame() const { return log_ ? log_->reading.next_frame() : 0; }
   // How many times it has started over.
   std::uint64_t begun() const { return begun_; }

@@ -92,7 +92,7 @@ class Repartition {
   std::uint64_t newest_number_ = 0;
   std::map<std::string, LimitOfPartition> limits_;  // by the key of the row
   std::uint32_t sources_ = 0;                       // the partitions that have a log
-  std::uint64_t token_ceiling_ = 0;                 // 0: no partition has a log
+  std::uint64_t token_ceiling_ = 0;                 // 0 if no partition has a log
   std::uint64_t run_flags_all_ = ~std::uint64_t{0};
   std::uint64_t run_flags_any_ = 0;
   RepartitionCounts counts_;

@@ -24,7 +24,7 @@ struct ReplicatedStoreOptions {
   std::chrono::milliseconds call_timeout{2'000};
   std::chrono::milliseconds pause{50};
   // etcd's history is discarded every time this many revisions have been added, and after each
-  // snapshot; 0: never.
+  // snapshot; 0 means never.
   std::int64_t compact_every = 20'000;
   std::int64_t frames_per_read = 16;
 };
@@ -67,11 +67,12 @@ class ReplicatedStore final : public Store {
   // Hands leadership over: this is the last write. `successor` may be empty.
   Status HandOver(const std::string& successor);
 
-  // From now on, calls fail after this many failed attempts; 0: after the attempt in progress.
+  // From now on, calls fail after this many failed attempts; 0 means after the attempt in progress.
   void LimitAttempts(int count) { attempts_left_ = count; }
   // The total size of all frames that were committed. Thread-safe.
   std::uint64_t committed_bytes() const { return committed_.bytes; }
-  // The reason why the transaction in progress is not committed yet; empty: no attempt has failed.
+  // The reason why the transaction in progress is not committed yet; empty if no attempt has
+  // failed.
   std::string LastError() const;
 
  private:

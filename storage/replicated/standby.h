@@ -44,7 +44,7 @@ struct StandbyOptions {
   // AwaitLeadership.
   std::function<TimeMs()> now_ms;
   // Called by that thread when another run leads or hands over, and when the leader becomes silent,
-  // is lost, or is heard again. Null: not called.
+  // is lost, or is heard again. May be null.
   std::function<void(const LeaderView&)> on_leader;
 };
 
@@ -57,9 +57,9 @@ class Standby {
   // The references must outlive the standby. REQUIRES: `writer` has not taken over.
   Standby(etcd::EtcdClient& client, FrameWriter& writer, StandbyOptions options);
 
-  // Blocks until this node leads. kRefused: Stop was called, or the fleet's log is not complete
-  // because an import has not ended. kFailed: etcd permanently refuses the requests, for example
-  // because of permissions.
+  // Blocks until this node leads. Returns kRefused if Stop was called, or if the fleet's log is not
+  // complete because an import has not ended. Returns kFailed if etcd permanently refuses the
+  // requests, for example because of permissions.
   Status AwaitLeadership();
 
   // These may be called by any thread:
@@ -85,7 +85,7 @@ class Standby {
   bool is_restored() const { return is_restored_; }
   // Call this when that leader's port has refused a connection: the process of that run is gone.
   void LeaderRefused(const RunId& run);
-  // The last failure to reach etcd; empty: the last call succeeded.
+  // The last failure to reach etcd; empty if the last call succeeded.
   std::string LastError() const;
 
  private:

@@ -55,7 +55,7 @@ class FaultyStore final : public Store {
   std::vector<Step> steps_;
   std::size_t synced_ = 0;  // number of steps that are synced
   std::uint64_t writes_ = 0;
-  std::uint64_t failing_write_ = 0;  // 0: none
+  std::uint64_t failing_write_ = 0;  // 0 if there is none
   bool leaves_its_bytes_ = false;
   Status failure_;
 };

@@ -56,11 +56,11 @@ def partition_of(key, partitions):
 
 
 class LinkedFleet(Fleet):
-    """Used in a with statement. `client_ports`: where clients reach the nodes. With several
-    partitions, leader() and struck_nodes are about the one that `struck` chooses. `past` is a
-    folder of commits.py with the data of etcd; `start_etcd` is called with this fleet to start the
-    members, by default start_members(). With `has_users`, etcd knows a user, whose password the
-    nodes find in `password_file`."""
+    """Used in a with statement. Clients reach the nodes at `client_ports`. With several partitions,
+    leader() and struck_nodes are about the one that `struck` chooses. `past` is a folder of
+    commits.py with the data of etcd; `start_etcd` is called with this fleet to start the members,
+    by default start_members(). With `has_users`, etcd knows a user, whose password the nodes find
+    in `password_file`."""
 
     def __init__(self, *options, partitions=1, nodes_each=3, past=None, start_etcd=None,
                  has_users=False):

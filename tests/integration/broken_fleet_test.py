@@ -40,7 +40,7 @@ ABOUT_STATES = re.compile("Fairlock(Down|NotReady|EtcdMember|Fleet)")
 
 class LinkedFleet(Fleet):
     """A fleet whose nodes reach etcd through links that can be cut in each direction; with a
-    Prometheus. `old`: the node that led before the fleet was broken."""
+    Prometheus. `old` is the node that led before the fleet was broken."""
 
     def __init__(self, **sizes):
         super().__init__(relays=True, http=True, **sizes)
@@ -138,7 +138,7 @@ class State:
     name: str
     make: typing.Callable
     heal: typing.Callable | None = None
-    leads: frozenset = frozenset({OLD})  # one of these does; empty: nobody
+    leads: frozenset = frozenset({OLD})  # one of these does; empty if nobody does
     serving: frozenset = ALL          # those of them that are alive
     silent: frozenset = NOBODY        # those that cannot answer
     unsure: bool = False              # the leader before is alive, but etcd does not confirm it

@@ -54,8 +54,8 @@ class Authority:
         return certificate, key
 
     def issue(self, name, common_name, kind="server", is_over=False):
-        """Returns (certificate, key). kind: server or client; is_over: the certificate has
-        expired."""
+        """Returns (certificate, key). `kind` is server or client; `is_over` means that the
+        certificate has expired."""
         key, request = self.folder / f"{name}.key", self.folder / f"{name}.csr"
         certificate = self.folder / f"{name}.crt"
         _openssl(self.folder, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
@@ -94,7 +94,7 @@ class Certificates:
                 str(self.authority.certificate)]
 
     def context(self, authority=None, identity=None):
-        """Returns the context of a client that trusts the authority; identity: the client's own
+        """Returns the context of a client that trusts the authority; `identity` is the client's own
         (certificate, key)."""
         context = ssl.create_default_context(
             cafile=str((authority or self.authority).certificate))

@@ -383,7 +383,8 @@ class WrongPort(TlsCase):
 class Options(TlsCase):
 
     def end_of(self, *options, files_max=4096, status=1):
-        """Returns the output of a server that cannot start; files_max: its limit on open files."""
+        """Returns the output of a server that cannot start; files_max is its limit on open
+        files."""
         done = subprocess.run(
             [PROGRAM, "--port", "0", "--http-port", "0", "--durability", "none",
              *map(str, options)],

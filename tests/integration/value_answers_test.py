@@ -124,7 +124,7 @@ class Batches:
 
 
 def is_alike_in_place(request, queued, ours, theirs, *, is_large):
-    """`queued`: for EXEC, the requests of the transaction."""
+    """`queued` are, for EXEC, the requests of the transaction."""
     if request != ["EXEC"] or not isinstance(ours, list) or not isinstance(theirs, list):
         return is_alike(request, ours, theirs, is_large=is_large)
     # Redis refuses some requests when they are queued, but then EXEC fails as a whole.
@@ -136,7 +136,8 @@ def is_alike_in_place(request, queued, ours, theirs, *, is_large):
 class SameAnswers(unittest.TestCase):
 
     def compare(self, seed, version, redis, server, sizes=()):
-        """Returns how many requests were compared. `sizes`: of the values at the beginning."""
+        """Returns how many requests were compared. `sizes` are those of the values at the
+        beginning."""
         redis_version = redis.major_version()
         batches = Batches(seed, redis_version)
         said = []

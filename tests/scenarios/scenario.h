@@ -38,7 +38,7 @@ struct Case {
   std::string title;
   int line = 0;
   bool is_virtual_only = false;  // needs exact or long times
-  int resp_version = 0;          // 2 or 3; 0: the case applies to both
+  int resp_version = 0;          // 2 or 3; 0 if the case applies to both
   std::vector<Step> steps = {};
 };
 

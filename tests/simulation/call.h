@@ -67,7 +67,7 @@ struct RedisSight {
 
   int bits = 0;
   int owner = 0;                  // of the oldest hold
-  engine::DurationMs ttl_ms = 0;  // 0: the key never expires
+  engine::DurationMs ttl_ms = 0;  // 0 if the key never expires
 
   friend bool operator==(const RedisSight&, const RedisSight&) = default;
 };
@@ -98,15 +98,15 @@ struct Call {
   bool replaces_newest = false;
   bool only_new = false;
   bool only_lengthens = false;  // GT of RENEW and MRENEW
-  DurationMs grace_ms = 0;      // GRACE of BREAK; 0: not given
+  DurationMs grace_ms = 0;      // GRACE of BREAK; 0 if not given
   int meta = kAbsent;
   int label = kAbsent;
   int channel = kAbsent;      // for NOTIFY; kSubscribe, kUnsubscribe
   int pattern = kAbsent;      // kSetLimit, kDropLimit
   std::uint64_t start = 0;    // kQueue
   std::uint64_t count = 0;    // kQueue; kBeginStep: number of commands
-  std::size_t steps_max = 0;  // kAdvance: the budget of one call of Advance
-  bool until_done = true;     // kAdvance: repeat until nothing more is due
+  std::size_t steps_max = 0;  // for kAdvance, the budget of one call of Advance
+  bool until_done = true;     // for kAdvance, repeat until nothing more is due
   // kDisconnect, kUnsubscribe: how many of the latest grants to the connection or channel were
   // never read. kSubscribe, if the channel already had a subscriber: how many of them the previous
   // subscriber never read.
@@ -123,7 +123,7 @@ struct Call {
   bool is_over() const {
     return written_end == engine::WrittenEnd::kAfter && lease_ms.value_or(0) <= 0;
   }
-  // The lease that the write gives; 0: none.
+  // The lease that the write gives; 0 if there is none.
   DurationMs WrittenLease() const {
     return written_end == engine::WrittenEnd::kAfter && !is_over() ? *lease_ms : 0;
   }

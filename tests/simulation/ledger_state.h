@@ -18,13 +18,13 @@ struct LedgerState {
     bool is_mlock = false;
     Token token = 0;
     engine::Mode mode;
-    DurationMs lease_ms = 0;  // 0: none
+    DurationMs lease_ms = 0;  // 0 if there is none
     TimeMs lease_end = 0;
     TimeMs end = 0;  // end of the lease or of the grace
     std::optional<DurationMs> session_grace_ms;
     int session_connection = kAbsent;
-    TimeMs cool_until = 0;             // MINHOLD; 0: none
-    std::uint64_t arrival = 0;         // of the place that it came from; 0: none
+    TimeMs cool_until = 0;             // MINHOLD; 0 if there is none
+    std::uint64_t arrival = 0;         // of the place that it came from; 0 if there is none
     DurationMs keep_ms = 0;            // KEEP of that place
     DurationMs min_hold_ms = 0;        // MINHOLD of that place
     int client = kAbsent;              // the connection of the last request

@@ -34,7 +34,7 @@ struct ModelPlace {
   TimeMs since = 0;
   TimeMs end = 0;  // of the WAIT, the KEEP or the grace, depending on the state
   DurationMs keep_ms = 0;
-  DurationMs lease_ms = 0;  // 0: none
+  DurationMs lease_ms = 0;  // 0 if there is none
   std::optional<DurationMs> session_grace_ms;
   DurationMs min_hold_ms = 0;
   int meta = kAbsent;
@@ -58,12 +58,12 @@ struct ModelHold {
   Mode mode;
   TimeMs since = 0;
   TimeMs lease_end = 0;
-  DurationMs lease_ms = 0;                     // recorded length; 0: none
-  std::optional<DurationMs> session_grace_ms;  // set: the hold has a session
-  int session_connection = kAbsent;            // kAbsent: within the grace
+  DurationMs lease_ms = 0;                     // recorded length; 0 if there is none
+  std::optional<DurationMs> session_grace_ms;  // set if the hold has a session
+  int session_connection = kAbsent;            // kAbsent within the grace
   std::uint64_t bound = 0;  // number of the binding to that connection, in ascending order
   TimeMs grace_end = engine::kNever;
-  TimeMs cool_until = 0;  // MINHOLD; 0: none
+  TimeMs cool_until = 0;  // MINHOLD; 0 if there is none
   int meta = kAbsent;
   int label = kAbsent;
   int client = kAbsent;                 // the id of a connection
@@ -143,10 +143,10 @@ struct ModelKey {
   // The number of places, not counting skipped ones.
   std::size_t CountStanding() const { return CountStandingBefore(line.size()); }
   std::size_t CountStandingBefore(std::size_t index) const;
-  // 1: next in line; kAbsent: no active place.
+  // 1 is next in line; kAbsent means no active place.
   std::int64_t PositionOf(int owner) const;
   std::size_t CountSeen() const;            // as shown by QUEUE
-  const ModelPlace* FirstStanding() const;  // null: none
+  const ModelPlace* FirstStanding() const;  // null if there is none
   std::size_t CountReserved() const;
   DurationMs CoolingLeft(TimeMs now) const;
   void Insert(const ModelPlace& place);  // in the order of its arrival number

@@ -28,7 +28,7 @@ struct Answer {
   int key = kAbsent;  // for MLOCK the first key that it named
   engine::ResolutionKind kind = engine::ResolutionKind::kGranted;
   Token token = 0;
-  int by = kAbsent;     // kReplaced: the owner that took the place
+  int by = kAbsent;     // for kReplaced, the owner that took the place
   int owner = kAbsent;  // on a channel: the requester; `key` is then the first key of its place
 
   friend bool operator==(const Answer&, const Answer&) = default;

@@ -191,7 +191,7 @@ class Found:
     """What a client saw of a key after a restart, in the form of Entry.data."""
     kind: str
     data: object
-    ttl_ms: int  # -1: none
+    ttl_ms: int  # -1 if there is none
     sent: int
     answered: int
 

@@ -264,7 +264,7 @@ awaitable<Core::Grant> Core::Confirm(const Terms& terms, std::int64_t token, Tim
   co_return grant;
 }
 
-// Asks once more, without waiting: the message about a time-out names no holders.
+// Asks once more, without waiting, because the message about a time-out names no holders.
 awaitable<Core::Grant> Core::AskWhy(const Terms& terms) {
   const auto answer = co_await Ask(terms, terms.Lock(0ms, ""), kForever);
   auto explanation = ParseExplanation(answer.reply);

@@ -66,7 +66,7 @@ awaitable<Answer> Link::Ask(Command command, Duration limit) {
   if (!request->reply && !request->error) {
     co_await ThrowIfCancelled();
     request->error = std::make_exception_ptr(Temporary("the server did not reply in time"));
-    // A shorter limit is the caller's: the connection, which others share, may be in order.
+    // A shorter limit is the caller's, and the connection, which others share, may be in order.
     if (limit >= reply_timeout) Drop(request->error);
   }
   if (request->error) std::rethrow_exception(request->error);

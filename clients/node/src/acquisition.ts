@@ -182,7 +182,7 @@ export class Acquisition {
     return (await this.#send(this.terms.position(this.owner))).reply !== null;
   }
 
-  /** Asks once more, without waiting: neither nil nor a time-out names the holders. */
+  /** Asks once more, without waiting, because neither nil nor a time-out names the holders. */
   async #askWhy(status?: string): Promise<Grant> {
     return this.#decide(await this.#send(this.terms.lock(this.owner, 0)), status);
   }

@@ -26,13 +26,14 @@ module Fairlock
   # `redis` is a Redis, also one for a cluster, or a ConnectionPool of them; the library opens
   # connections of its own with the same options. Times are in seconds.
   #
-  # `wait`: nil waits without end, 0 does not wait. `lease`: how long the lock is held if it is not
-  # renewed; with `renew`, it is renewed each time a third of it is left. `owner`: one execution; by
-  # default, each acquisition has its own. `limit`: how many owners may hold the key at once;
-  # `shared`: any number, but no exclusive one. `keep`: how long the place in the queue is kept for
-  # an owner that does not ask. `min_hold`: how long the key stays taken after the grant, even if it
-  # is released. `max_waiters`: do not wait if this many others do. `meta`, `label`: shown to
-  # others. `channel`: waits on the connection of a Channel. `on_lost`: called once, in another
+  # With a `wait` of nil it waits without end, and with 0 it does not wait. `lease` is how long the
+  # lock is held if it is not renewed; with `renew`, it is renewed each time a third of it is left.
+  # `owner` names one execution; by default, each acquisition has its own. `limit` is how many
+  # owners may hold the key at once; with `shared`, any number of owners may hold it together, but
+  # no exclusive one. `keep` is how long the place in the queue is kept for an owner that does not
+  # ask. `min_hold` is how long the key stays taken after the grant, even if it is released. With
+  # `max_waiters`, it does not wait if this many others do. `meta` and `label` are shown to others.
+  # With `channel`, it waits on the connection of a Channel. `on_lost` is called once, in another
   # thread, with a Hold that is lost.
   def self.lock(redis, *keys, wait: nil, renew: true, owner: nil, channel: nil, on_lost: nil,
                 **terms, &block)

@@ -34,7 +34,7 @@ function loadHistory(db, key, { before }, partition) {
 }
 
 // The partition of the key: links on this page name it. For other links, the server says where the
-// key is; undefined: the server itself serves it.
+// key is; undefined if the server itself serves it.
 async function partitionOf(db, key, query) {
   const chosen = chosenPartition(query);
   if (chosen !== undefined || !partitionCount()) return chosen;

@@ -42,7 +42,7 @@ async function loadBlocked(query) {
 // The newest status of each partition, to compare the next one with.
 const statuses = new Map();
 
-// The status of each partition's leader; null: there are no partitions.
+// The status of each partition's leader; null if there are no partitions.
 async function loadParts(query) {
   if (!partitionCount()) return null;
   const answers = await askEach(query, (partition) => get("status", {}, partition));

@@ -64,7 +64,7 @@ class HttpForward final : public std::enable_shared_from_this<HttpForward> {
 
   const http::Elsewhere to_;
   const TlsClientContext& tls_;
-  std::function<void(http::Answer)> done_;  // null: over
+  std::function<void(http::Answer)> done_;  // null once it has been called
   HostResolver resolver_;
   boost::asio::steady_timer deadline_;
   HttpStream stream_;

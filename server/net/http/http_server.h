@@ -33,8 +33,8 @@ class HttpServer final : public ConnectionSink,
   static constexpr std::size_t kProbesMax = 16;
   static constexpr std::chrono::seconds kHurry{1};
 
-  // `loop` and `api` must outlive it. `ca_file` has the CAs of other nodes that speak HTTPS; empty:
-  // the system's.
+  // `loop` and `api` must outlive it. `ca_file` has the CAs of other nodes that speak HTTPS; empty
+  // means those of the system.
   HttpServer(TurnLoop& loop, const http::Api& api, std::size_t connections_max, std::string ca_file)
       : loop_(loop), api_(api), connections_max_(connections_max), to_nodes_(std::move(ca_file)) {}
   HttpServer(const HttpServer&) = delete;

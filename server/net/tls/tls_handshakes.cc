@@ -27,7 +27,7 @@ constexpr std::string_view kNoTls = "it does not speak TLS";
 
 struct TlsHandshakes::Outcome {
   OwnedDescriptor socket;
-  std::unique_ptr<TlsSocket> tls;  // null: the handshake failed
+  std::unique_ptr<TlsSocket> tls;  // null if the handshake failed
   command::ClientAddress address;
   std::string failure;
 };

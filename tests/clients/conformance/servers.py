@@ -79,7 +79,7 @@ class Plain:
             return calls_of(client)
 
     def outage(self, kind, key):
-        """Ends the service for the key for a moment; kind: planned or killed."""
+        """Ends the service for the key for a moment; kind is planned or killed."""
         if kind == "planned":
             self.server.stop_and_start_again()
         else:

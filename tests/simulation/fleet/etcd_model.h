@@ -27,7 +27,7 @@ class EtcdModel {
 
   etcd::LeaseAnswer GrantLease(TimeUs ttl);
   etcd::LeaseAnswer KeepLeaseAlive(std::int64_t id);
-  // Deletes the keys of the lease. kNoLease: the lease has already ended.
+  // Deletes the keys of the lease. kNoLease if the lease has already ended.
   etcd::Answer RevokeLease(std::int64_t id);
   // As at a new leader of etcd: each lease has at least its whole length left at that time.
   void ExtendLeases(TimeUs from);
@@ -51,9 +51,9 @@ class EtcdModel {
  private:
   struct Version {
     std::int64_t revision = 0;
-    std::int64_t create_revision = 0;  // 0: deleted
+    std::int64_t create_revision = 0;  // 0 if deleted
     std::string value = {};
-    std::int64_t lease = 0;  // 0: none
+    std::int64_t lease = 0;  // 0 if there is none
   };
   struct Lease {
     TimeUs ttl = 0;

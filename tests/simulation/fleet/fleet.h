@@ -41,7 +41,7 @@ struct Setting {
   std::int64_t compact_every = 0;
   std::size_t frame_bytes_max = 0;
   std::uint64_t batch_bytes_max = 0;
-  std::uint64_t batches_max = 0;  // after this many, a snapshot begins; 0: only bytes count
+  std::uint64_t batches_max = 0;  // after this many, a snapshot begins; if 0, only bytes count
   std::size_t kept_bytes_max = 0;
   TimeUs trouble_every = 0;
   NetworkFaults network = {};
@@ -61,7 +61,7 @@ std::string TextOf(const Setting& setting);
 
 struct HistoryLine {
   TimeUs time = 0;
-  int key = -1;  // -1: the line is about the fleet
+  int key = -1;  // -1 if the line is about the fleet
   std::string text;
 };
 

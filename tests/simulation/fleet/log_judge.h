@@ -15,7 +15,7 @@ namespace fairlock::fleet {
 
 class LogJudge {
  public:
-  // 0: there is no bound.
+  // With 0, there is no bound.
   explicit LogJudge(std::uint64_t frames_max) : frames_max_(frames_max) {}
 
   // Call this with each change of etcd, in order.

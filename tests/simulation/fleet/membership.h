@@ -51,9 +51,9 @@ class Membership final : public command::Fleet {
   const std::optional<storage::replicated::Assignment>& assignment() const { return assignment_; }
   // As in FleetView.
   const std::string& successor() const { return view_.successor; }
-  // The standby to which it would hand over; empty: none.
+  // The standby to which it would hand over; empty if there is none.
   std::string WarmestStandby() const;
-  // When it asked for the records that it knows; kNever: it knows none.
+  // When it asked for the records that it knows; kNever if it knows none.
   storage::replicated::TimeMs read_at() const { return view_.read_at; }
   void KeepRecord() { observer_->KeepRecord(); }
 

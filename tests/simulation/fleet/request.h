@@ -25,8 +25,8 @@ enum class Command : std::uint8_t {
 // Which run of which node executed a request, which partition it serves, and when it had loaded the
 // locks.
 struct ServedBy {
-  int run = 0;         // 0: none
-  int partition = -1;  // -1: it does not know yet
+  int run = 0;         // 0 if there is none
+  int partition = -1;  // -1 if it does not know yet
   TimeUs loaded_at = 0;
 };
 

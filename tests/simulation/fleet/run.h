@@ -82,18 +82,18 @@ class Run {
   bool is_ready() const {
     return leads() && state_.is_ready && !state_.is_unsure && !state_log_->is_lagging();
   }
-  // Since when etcd has not confirmed that this leader leads; none: it is sure, or does not lead.
+  // Since when etcd has not confirmed that this leader leads; none if it is sure, or does not lead.
   const std::optional<TimeUs>& unconfirmed_since() const { return unconfirmed_since_; }
   int number() const { return options_.number; }
   bool is_stop_asked() const { return is_stop_asked_; }
   bool balances() const { return !successor_.empty(); }
   // Accepts the restore as an operator would, if the node waits for that.
   void AcceptRestore();
-  // The partition that it serves; none: not known yet.
+  // The partition that it serves; none if not known yet.
   const std::optional<std::uint32_t>& partition() const { return partition_; }
   std::string id() const { return "run " + std::to_string(options_.number); }
   // Call these after the end:
-  // Returns the epoch of its take-over; 0: there was none.
+  // Returns the epoch of its take-over; 0 if there was none.
   std::uint64_t epoch() const { return epoch_; }
   // If it was deposed: the newest beat that it has seen.
   const storage::replicated::Beat& highest() const { return highest_; }
@@ -129,7 +129,7 @@ class Run {
   const RunOptions options_;
   LinkNetwork& network_;
   const RunHooks hooks_;
-  engine::TimeMs held_at_ = -1;  // the time since when the clock stands still; -1: it runs
+  engine::TimeMs held_at_ = -1;  // the time since when the clock stands still; -1 while it runs
   engine::DurationMs held_ms_ = 0;
   Process process_;
   command::FakeEnvironment environment_;
@@ -137,10 +137,10 @@ class Run {
   Turn turn_;
   storage::etcd::EtcdOptions etcd_;
   std::unique_ptr<storage::replicated::ClusterHome> home_;
-  std::optional<Membership> membership_;  // null: it writes no record
+  std::optional<Membership> membership_;  // null if it writes no record
   std::optional<std::uint32_t> partition_;
   persist::LoadedRows rows_;
-  std::optional<storage::Status> loaded_;  // nullopt: AwaitLeadership has not returned yet
+  std::optional<storage::Status> loaded_;  // nullopt if AwaitLeadership has not returned yet
   std::optional<persist::StateLog> state_log_;
   persist::StateLogState state_;
   std::list<ServerConnection> connections_;
@@ -157,7 +157,8 @@ class Run {
   bool has_view_ = false;  // the observer has a new view
   bool is_woken_ = false;
   bool is_stop_asked_ = false;
-  std::string successor_;  // the node that this one hands over to for the balance; empty: none
+  // The node that this one hands over to for the balance; empty if there is none.
+  std::string successor_;
   bool is_deposed_ = false;
   bool is_over_ = false;
 };

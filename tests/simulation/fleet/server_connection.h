@@ -18,7 +18,7 @@ struct Turn {
   command::ServerParts& parts;
   LinkNetwork& network;
   const Process& process;
-  persist::StateLog* state_log = nullptr;  // null: this node does not lead
+  persist::StateLog* state_log = nullptr;  // null if this node does not lead
   engine::TimeMs now = 0;
   ServedBy by = {};
 };

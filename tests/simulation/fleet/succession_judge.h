@@ -32,7 +32,7 @@ bool IsReady(const Nodes& nodes, const storage::replicated::NodeRecord& node);
 struct HandOver {
   std::string leader;
   std::uint32_t partition = 0;
-  std::string successor;  // empty: none
+  std::string successor;  // empty if there is none
   TimeUs known_at = 0;    // when the leader asked for the records that it knows
 };
 

@@ -157,7 +157,7 @@ class Acquisition:
         return answer.reply is not None
 
     def _ask_why(self) -> Flow[Grant]:
-        """Asks once more, without waiting: neither nil nor a message names the holders."""
+        """Asks once more, without waiting, because neither nil nor a message names the holders."""
         answer: Answer = yield Ask(self._terms.lock(self._owner, 0), _GRACE_SECONDS)
         explanation = Explanation.parse(answer.reply)
         if explanation.token is None:

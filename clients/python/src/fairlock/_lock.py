@@ -87,7 +87,7 @@ class Hold:
         try:
             return self._port().run(self._state.release())
         except BaseException:
-            # KeyboardInterrupt: the request may not have been sent.
+            # After KeyboardInterrupt, the request may not have been sent.
             if not self._state.is_released:
                 self._port().run(self._state.release())
             raise
@@ -102,7 +102,7 @@ class Hold:
         try:
             return self._port().run(self._state.transfer(new_owner, lease))
         except BaseException:
-            self._state.end_transfer()  # KeyboardInterrupt: the request may have been sent
+            self._state.end_transfer()  # after KeyboardInterrupt, the request may have been sent
             raise
         finally:
             if self._state.is_released:
@@ -249,16 +249,17 @@ def lock(client: Client, *keys: Name, lease: float = 30, wait: float | None = No
          channel: Channel | None = None, on_lost: OnLost[Hold] | None = None) -> Lock:
     """Describes a lock of one key, or of several keys that are taken together or not at all.
 
-    Times are numbers of seconds, up to a year; another value raises ValueError. `wait`: None waits
-    without end, 0 does not wait. `lease`: how long the lock is held if it is not renewed; with
-    `renew`, a thread renews it when a third is left. `owner`: one execution; by default, each
-    acquisition has its own, and raises Deadlock if it would wait for a hold of the same thread.
-    `limit`: how many owners may hold the key at once; `shared`: any number, but no exclusive one.
-    `keep`: how long the place in the queue is kept for an owner that does not ask, for example
-    while it reconnects. `min_hold`: how long the key stays taken after the grant, even if it is
-    released. `max_waiters`: do not wait if this many others do. `meta`, `label`: shown to others.
-    `channel`: waits on the shared connection of a Channel. `on_lost`: called once, in another
-    thread, with a hold that is lost.
+    Times are numbers of seconds, up to a year; another value raises ValueError. With a `wait` of
+    None it waits without end, and with 0 it does not wait. `lease` is how long the lock is held if
+    it is not renewed; with `renew`, a thread renews it when a third is left. `owner` names one
+    execution; by default, each acquisition has its own, and raises Deadlock if it would wait for a
+    hold of the same thread. `limit` is how many owners may hold the key at once; with `shared`, any
+    number of owners may hold it together, but no exclusive one. `keep` is how long the place in the
+    queue is kept for an owner that does not ask, for example while it reconnects. `min_hold` is how
+    long the key stays taken after the grant, even if it is released. With `max_waiters`, it does
+    not wait if this many others do. `meta` and `label` are shown to others. With `channel`, it
+    waits on the shared connection of a Channel. `on_lost` is called once, in another thread, with a
+    hold that is lost.
     """
     terms = Terms(keys, lease, limit, shared, keep, min_hold, max_waiters, meta, label)
     return Lock(client, terms, wait, renew=renew, owner=owner, channel=channel, on_lost=on_lost)

@@ -74,11 +74,11 @@ class OwnPool:
     """Connections to one server, or to the one that Sentinel names. Threads may share it."""
 
     def __init__(self, connection_class: Any, options: Mapping[str, Any], like: Any = None) -> None:
-        """`like`: the pool of the client, if it has one."""
+        """`like` is the pool of the client, if it has one."""
         mine = own_options(options, Retry(NoBackoff(), 0))
         is_sentinel = isinstance(like, SentinelConnectionPool)
         probe = connection_class(**mine, **({"connection_pool": None} if is_sentinel else {}))
-        #: How long the client waits for a reply, in seconds; None: without end.
+        #: How long the client waits for a reply, in seconds; None means without end.
         self.read_timeout: float | None = probe.socket_timeout
         mine["socket_timeout"] = probe.socket_timeout or _HANDSHAKE_SECONDS_MAX
         if hasattr(probe, "socket_connect_timeout"):  # not of a Unix socket in redis-py 4.3

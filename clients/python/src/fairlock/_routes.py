@@ -39,7 +39,7 @@ class Route(Protocol):
 
     @property
     def read_timeout(self) -> float | None:
-        """How long the client waits for a reply, in seconds; None: without end."""
+        """How long the client waits for a reply, in seconds; None means without end."""
 
     def topic_name(self, base: str) -> str:
         """The name of a channel for the key, if `base` is the name of the channel."""

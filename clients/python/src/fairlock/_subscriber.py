@@ -47,8 +47,8 @@ class Subscriber:
 
     def subscribe(self, topic: Topic, doubted: int | None) -> int:
         """Waits until the node has confirmed the subscription; returns the number of the
-        connection. `doubted`: the leader does not know the subscription over this one. Raises the
-        error that ends an attempt in the meantime."""
+        connection. `doubted` says that the leader does not know the subscription over this one.
+        Raises the error that ends an attempt in the meantime."""
         with self._guard:
             if self._reader is None:
                 self._reader = threading.Thread(target=self._run, name="fairlock-channel",

@@ -26,7 +26,7 @@ class Table:
     """Does no input or output. Threads may share it: each attribute is written as a whole."""
 
     def __init__(self, known: Iterable[Address], remap: Remap = None) -> None:
-        """`known`: nodes that can be asked first. `remap` is RedisCluster's `address_remap`."""
+        """`known` are nodes that can be asked first. `remap` is RedisCluster's `address_remap`."""
         self._known = list(known)
         self._remap = remap
         # The last slot of each partition, and the addresses of its nodes, the leader first.

@@ -19,8 +19,8 @@ module Fairlock
   module ActiveJob
     extend ActiveSupport::Concern
 
-    # Times are in seconds. `keep`: how long the place of a job that no worker runs is kept; the
-    # server's max_keep limits it. `wait`: how long a worker waits for the lock.
+    # Times are in seconds. `keep` is how long the place of a job that no worker runs is kept; the
+    # server's max_keep limits it. `wait` is how long a worker waits for the lock.
     Options = Struct.new(:key, :lease, :keep, :wait, :lock, keyword_init: true)
     private_constant :Options
 

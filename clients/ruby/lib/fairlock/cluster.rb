@@ -28,7 +28,7 @@ module Fairlock
     # See Connections.
     attr_accessor :namespaces
 
-    # `kind`: the class of the connections to one node.
+    # `kind` is the class of the connections to one node.
     def initialize(redis, kind)
       options = redis.instance_variable_get(:@options)
       seeds = [options[:cluster] || options[:nodes]].flatten

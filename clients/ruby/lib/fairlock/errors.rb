@@ -10,7 +10,7 @@ module Fairlock
     # Says which owners hold the lock, and how long the wait may take.
     attr_reader :explanation
 
-    # `names`: the keys, for people. `wait`: how long the wait has lasted at most, in seconds.
+    # `names` are the keys, for people. `wait` is how long the wait has lasted at most, in seconds.
     def initialize(explanation, names = nil, wait = nil)
       @explanation = explanation
       super(names ? text(names, wait) : explanation.to_s)

@@ -15,8 +15,8 @@ module Fairlock
       @namespace = namespace
     end
 
-    # Yields :locked or :skipped, and returns the block's value. `wait`: how long to wait in the
-    # queue before skipping; `limit`: how many may run at once, and also how many may start within
+    # Yields :locked or :skipped, and returns the block's value. `wait` is how long to wait in the
+    # queue before skipping; `limit` is how many may run at once, and also how many may start within
     # `period`. `lease` is renewed while the block runs.
     def with_lock(key, lease: 10, wait: 0, limit: nil, period: nil, **options)
       has_run = false

@@ -28,10 +28,10 @@ module Fairlock
       # What happens to jobs while the lock server cannot be reached: see install.
       attr_reader :on_outage
 
-      # Must be called once by each process that pushes or runs jobs. `on_outage`: while the lock
-      # server cannot be reached, :raise raises the error of the connection, so that nothing is
-      # pushed or run, and :run pushes and runs jobs without their locks. The option
-      # `unique_on_outage` of a class takes precedence.
+      # Must be called once by each process that pushes or runs jobs. `on_outage` decides what
+      # happens while the lock server cannot be reached: :raise raises the error of the connection,
+      # so that nothing is pushed or run, and :run pushes and runs jobs without their locks. The
+      # option `unique_on_outage` of a class takes precedence.
       def install(redis, on_outage: :raise)
         @store = Store.new(redis)
         @on_outage = checked_outage(on_outage)

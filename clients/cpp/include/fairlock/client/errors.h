@@ -22,7 +22,7 @@ struct Holder {
   std::optional<std::string> meta;
   std::optional<std::string> label;
   Duration held_for{};
-  std::optional<Duration> ttl;  // none: its lease has no end
+  std::optional<Duration> ttl;  // none if its lease has no end
   std::string mode;             // "exclusive", "shared" or "semaphore"
 };
 

@@ -60,7 +60,8 @@ class OwnPool:
 
     def __init__(self, connection_class: Any, options: dict[str, Any], client: object,
                  like: Any = None) -> None:
-        """`client`: nothing uses the pool once it is gone. `like`: its pool, if it has one."""
+        """Nothing uses the pool once `client` is gone. `like` is the client's pool, if it has
+        one."""
         self.loop = asyncio.get_running_loop()
         options = {**own_options(options, Retry(NoBackoff(), 0)),
                    "connection_class": connection_class, "max_connections": CONNECTIONS_MAX}

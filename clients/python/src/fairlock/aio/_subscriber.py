@@ -44,8 +44,8 @@ class Subscriber:
 
     async def subscribe(self, topic: Topic, doubted: int | None) -> int:
         """Waits until the node has confirmed the subscription; returns the number of the
-        connection. `doubted`: the leader does not know the subscription over this one. Raises the
-        error that ends an attempt in the meantime."""
+        connection. `doubted` says that the leader does not know the subscription over this one.
+        Raises the error that ends an attempt in the meantime."""
         if self._reader is None:
             self._reader = asyncio.create_task(self._run())
         elif self._pubsub is not None:

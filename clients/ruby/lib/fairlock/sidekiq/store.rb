@@ -6,7 +6,7 @@ module Fairlock
   module Sidekiq
     # The locks of unique jobs: almost every method is a single command. Times are in seconds.
     class Store
-      # A digest: its holders on its own page, and their number in a list.
+      # A digest with its holders, of which the list has only the number.
       Entry = Struct.new(:digest, :type, :holders, :waiters, :held_for, keyword_init: true)
       Holder = Struct.new(:jid, :since, :ttl, :meta, keyword_init: true)
       LIST_COUNT = 1000

@@ -274,7 +274,8 @@ final class Acquisition {
   }
 
   /**
-   * Asks once more, without waiting: neither nil nor the message about a time-out names holders.
+   * Asks once more, without waiting, because neither nil nor the message about a time-out names
+   * holders.
    */
   private CompletableFuture<Grant> askWhy(String status) {
     return send(terms.lock(owner, 0L, null, true)).thenCompose(answer -> {

@@ -20,7 +20,7 @@ public final class LockOptions implements Cloneable {
 
   // In nanoseconds.
   long lease = Duration.ofSeconds(30).toNanos();
-  Long wait; // null: no end
+  Long wait; // null means no end
   long keep;
   long minHold;
 
@@ -83,7 +83,10 @@ public final class LockOptions implements Cloneable {
     return with(it -> it.isShared = true);
   }
 
-  /** A semaphore: at most this many holds at a time, at least 1. Excludes {@link #shared}. */
+  /**
+   * Asks for a semaphore with at most this many holds at a time, at least 1. Excludes {@link
+   * #shared}.
+   */
   public LockOptions limit(int holds) {
     require(holds >= 1, "the limit must be at least 1, got " + holds);
     require(!isShared, "a lock is either shared or has a limit, got both");
