@@ -37,7 +37,8 @@ struct Context {
   // Writes "fairlockctl: TEXT" and a newline to standard error.
   void Say(std::string_view text) const;
 
-  // For commands that concern all keys: the server, or the leaders of all partitions of its fleet.
+  // Finds the servers for a command that concerns all keys: one server, or the leaders of all
+  // partitions of its fleet.
   Result<FleetLeaders> FindLeaders();
   // Writes to standard error which of several partitions have failed, and why. Returns `status`, or
   // the exit status of the first failure.

@@ -7,9 +7,9 @@
 namespace fairlock::cli {
 
 struct OptionModel {
-  std::vector<std::string> names;  // "--wait", "-w"; empty: positional
+  std::vector<std::string> names;  // "--wait", "-w"; empty if it is positional
   std::string help;
-  std::string value;                 // "DURATION"; empty: a flag
+  std::string value;                 // "DURATION"; empty if it is a flag
   std::vector<std::string> choices;  // the allowed values, if they are a fixed list
   // the KIND of names that `complete` offers as values: "keys", "labels", "options", or empty
   std::string known_to_server;

@@ -377,7 +377,7 @@ Action DescribeFailover(Arguments& arguments) {
   arguments.Flag("--force", options->is_forced,
                  "Also to a standby that has not read the leader's log yet");
   arguments.Duration("--wait,-w", options->wait_ms,
-                     "How long to wait until another node leads (30s; 0: do not wait)");
+                     "How long to wait until another node leads (30s; 0 for not at all)");
   arguments.Flag("--json", options->is_json, "Print JSON: both leaders, and how long it took");
   return [options](Context& context) { return FailOver(*options, context); };
 }

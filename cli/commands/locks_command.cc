@@ -191,11 +191,11 @@ Action DescribeLocks(Arguments& arguments) {
   auto options = std::make_shared<LocksOptions>();
   arguments.Optional("GLOB", options->glob, "Only keys that match: * ? [a-z]");
   arguments.Duration("--waiting,-w", options->waiting_ms,
-                     "Only locks with a waiter that has waited this long (0: any)");
+                     "Only locks with a waiter that has waited this long (0 for any wait)");
   arguments.Duration("--held", options->held_ms, "Only locks held for this long");
   arguments.Choice("--sort,-s", options->sort,
                    {"wait", "held", "waiters", "holders", "key", "none"},
-                   "Sort order (none: the order of the server's scan)");
+                   "Sort order (by default, that of the server's scan)");
   arguments.Number("--count,-n", options->count, {1, kSortedMax},
                    "Maximum number of locks (all; sorted: 1000)");
   arguments.Flag("--json", options->is_json, "Print JSON");

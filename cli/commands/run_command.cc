@@ -110,7 +110,7 @@ Action DescribeRun(Arguments& arguments) {
   arguments.Texts("--key", given->more_keys, "Name of a lock; may be repeated");
   AddLockArguments(arguments, given->run.words);
   arguments.DurationOrForever("--wait,-w", given->run.words.wait_ms,
-                              "How long to wait in the queue (forever); 0: do not wait");
+                              "How long to wait in the queue (forever; 0 for not at all)");
   arguments.Flag("-n,--nonblock", given->is_nonblocking, "Do not wait: the same as --wait 0");
   arguments.Number("-E,--conflict-exit-code", given->conflict_exit_code, {0, 255},
                    "Exit status if the lock is not obtained (75)");
@@ -122,7 +122,7 @@ Action DescribeRun(Arguments& arguments) {
                      "When the lock is lost, or soon will be: time from SIGTERM to SIGKILL "
                      "(10s, but at most a third of --ttl or --grace)");
   arguments.Duration("--report-every", given->report_every_ms,
-                     "When not on a terminal: how often to report the wait (1m); 0: never");
+                     "How often to report the wait when not on a terminal (1m; 0 for never)");
   arguments.Flag(
       "--json", given->run.is_json,
       "Print the messages of fairlockctl, on standard error, as one JSON object per line");

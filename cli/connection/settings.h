@@ -42,7 +42,7 @@ struct GivenSetting {
 // are derived from it.
 struct SettingRow {
   std::string_view name;
-  std::string_view letter;  // an alternative flag such as "-p"; empty: none
+  std::string_view letter;  // an alternative flag such as "-p"; empty if there is none
   std::string_view help;
   std::string_view allowed;  // describes the allowed values, for errors
   bool (*set)(std::string_view value, Settings& settings);

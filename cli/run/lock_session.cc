@@ -23,7 +23,7 @@ constexpr DurationMs kRetryMs = 250;
 constexpr DurationMs kProbeMs = 1000;
 // How long a server keeps sessions after a restart, by default (`restart_grace`).
 constexpr DurationMs kRestartGraceMs = 30'000;
-// While waiting for the lock: how many redirects in a row to follow.
+// How many redirects in a row to follow while waiting for the lock.
 constexpr int kRedirectsMax = 40;
 // How long to wait for an unreachable server while waiting for the lock.
 constexpr DurationMs kReconnectMs = 30'000;

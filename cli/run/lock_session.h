@@ -36,7 +36,7 @@ class LockSession {
     // Final states:
     kReleased,  // or never obtained
     kDenied,    // reason() says why; failure() names the first holder, if there is one
-    kFailed,    // by an error: see failure()
+    kFailed,    // by an error, which failure() returns
     kLost,      // reason() says why
   };
 
@@ -45,7 +45,7 @@ class LockSession {
   void Start(TimeMs now);
   // Releases the hold, or leaves the queue.
   void BeginRelease(TimeMs now);
-  // After a loss: releases the other keys. Does nothing if there was only one.
+  // Releases the other keys after a loss. Does nothing if there was only one.
   void BeginPartialRelease(TimeMs now);
 
   pollfd Interest() const { return connection_.Interest(); }

@@ -41,8 +41,8 @@ class QueueWatch {
   };
   struct Finding {
     std::int64_t position = 0;  // 0 if unknown
-    std::string holders;        // "; held by ..."; empty: nobody, or unknown
-    std::string ahead;          // "; 'a' is ahead"; empty: nobody, or unknown
+    std::string holders;        // "; held by ..."; empty if nobody is known
+    std::string ahead;          // "; 'a' is ahead"; empty if nobody is known
   };
 
   void Follow(const ServerAddress& leader, TimeMs now);

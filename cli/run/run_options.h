@@ -20,7 +20,7 @@ struct RunOptions {
   DurationMs grace_ms = 0;
   DurationMs kill_after_ms = 0;
   DurationMs kill_margin_ms = 0;  // SIGKILL is sent this long before the hold may end
-  // Without a terminal: how often to report the wait; 0 means never.
+  // How often to report the wait if there is no terminal; 0 means never.
   DurationMs report_every_ms = 0;
   int conflict_exit_code = kExitNotObtained;
   bool is_json = false;  // the program's own messages on standard error are JSON

@@ -29,7 +29,7 @@ function lastLeader(fleet) {
   return ` ${fleet.last_leader} led last, and was heard of ${duration(fleet.leader_heard_ms)} ago.`;
 }
 
-// For a standby: shown in place of the locks, which only the leader knows.
+// What a standby shows in place of the locks, which only the leader knows.
 export function standbyText(fleet) {
   return fleet.leader === null ? `No node leads this fleet at the moment.${lastLeader(fleet)}`
     : `The leader shows the locks: open the dashboard of ${fleet.leader}.`;

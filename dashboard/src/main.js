@@ -116,7 +116,7 @@ function enterAccess() {
       "or as one of its users, you can break locks and change settings. Without, this page is " +
       "read only.",
     "Credentials are stored in this tab only, until you close it."],
-    fields: [{ name: "user", label: "User (empty: use the token)" },
+    fields: [{ name: "user", label: "User (leave empty to use the token)" },
       { name: "secret", label: "Password or token", type: "password" }],
     confirm: "Log in",
     act: async ({ user, secret }) => {

@@ -114,7 +114,7 @@ export function partitionChoice() {
       after: "" }));
 }
 
-// For tables: no column if there are no partitions.
+// The columns that a table needs for partitions: none if there are no partitions.
 export function partitionColumns() {
   if (!partitionCount()) return [];
   return [{ name: "Partition", isNumber: true, line: 3, cell: (row) => row.partition }];

@@ -35,7 +35,7 @@ struct PastEvent {
   engine::DurationMs waited_ms = 0;
   engine::DurationMs held_ms = 0;
   engine::DurationMs grace_ms = 0;  // for kLeaving, how long the hold may still last
-  std::string_view by;              // for a forced action: the client that caused it
+  std::string_view by;              // the client that caused a forced action
   std::string_view comment;         // and the reason given
   bool is_of_lock = false;  // not from the history: a lock tells it of a present hold or place
   bool is_of_file = false;  // read back from a file, of an earlier run of the server

@@ -37,7 +37,7 @@ struct HistoryRecord {
   std::uint64_t spans;  // bits: time held or waited 44, time from the first to the last repeat 20
   // bits: lengths of owner 14, other owner 14, comment 10; number of occurrences 24
   std::uint64_t lengths;
-  std::uint64_t number;  // of the event: larger than those of all events before it
+  std::uint64_t number;  // that of the event, larger than those of all events before it
 
   engine::TimeMs at() const { return static_cast<engine::TimeMs>(what & Mask(44)) - kTimeOffset; }
   engine::EventKind kind() const { return static_cast<engine::EventKind>(what >> 44 & Mask(5)); }

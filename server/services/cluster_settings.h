@@ -36,8 +36,8 @@ std::uint64_t FreeQuotaMin(const ClusterSettings& settings);
 // a take-over, as NodeRecord::options.
 std::string ComparedOptions(const Config& config);
 
-// The address at which other nodes reach this node, as host:port. Port 0: only the TLS port can be
-// used.
+// The address at which other nodes reach this node, as host:port. Port 0 means that only the TLS
+// port can be used.
 std::string OwnAddress(const Config& config);
 
 // Saves the partition, its beat and the id of the etcd cluster in the environment, where

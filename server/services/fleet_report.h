@@ -20,15 +20,16 @@ struct FleetKnowledge {
   storage::replicated::Beat seen = {};
   storage::replicated::DurationMs heard_ms_ago = 0;
   bool awaits_acceptance = false;  // as in Standby
-  // As leader: for how long etcd has not confirmed that it leads, once that makes it unsure; -1 if
-  // it is sure, or stands by.
+  // For how long etcd has not confirmed that this node leads, once that makes it unsure; -1 if it
+  // is sure, or stands by.
   storage::replicated::DurationMs unsure_ms = -1;
 };
 
 // Fills in who leads this node's partition, as far as this node knows. An unsure leader counts as
 // one here; ReportFleet names it only as the last leader.
 void ReportLeader(const FleetKnowledge& known, command::FleetReport& report);
-// Does that, and adds all nodes. REQUIRES: the report has the name and the partition of this node.
+// Does the same, and adds all nodes. REQUIRES: the report has the name and the partition of this
+// node.
 void ReportFleet(const FleetKnowledge& known, command::FleetReport& report);
 
 // The record of that name; null if there is none.

@@ -30,8 +30,8 @@ struct FleetHooks {
   // Called once, when this node knows its partition.
   std::function<void(const storage::replicated::Assignment&)> join;
   std::function<void(const std::string& why)> refuse;  // called if this node must not run
-  // As leader: for how long etcd has not confirmed that it leads, once that makes it unsure,
-  // because it may have been replaced; -1 if it is sure, or stands by.
+  // For how long etcd has not confirmed that this node leads, once that makes it unsure because it
+  // may have been replaced; -1 if it is sure, or stands by.
   std::function<engine::DurationMs()> unsure_ms;
   std::function<storage::SyncTimes()> commits;  // the times of its commits as leader
 };

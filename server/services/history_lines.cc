@@ -14,7 +14,7 @@ namespace fairlock::server {
 
 namespace {
 
-// As the log shows it: local time, with its zone.
+// Appends the time as the log shows it: local time, with its zone.
 void AppendLogTime(std::string& out, std::int64_t unix_ms) {
   const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
   std::tm local{};

@@ -29,7 +29,7 @@ namespace fairlock::server {
 struct PersistenceHooks {
   std::function<void()> ready;  // called when requests can be served, or a standby stands by
   std::function<void(const std::string& why)> stop;
-  // In a node of a fleet: called when another node leads, by the thread that awaits the leadership.
+  // Called in a node of a fleet when another node leads, by the thread that awaits the leadership.
   std::function<void(const storage::replicated::LeaderView&)> leader_seen;
   // Called when this node knows its partition, in a fleet of the dialect `cluster`.
   std::function<void()> joins_cluster;

@@ -33,7 +33,7 @@ class UserService final : public command::UserDirectory {
 
   // Reads the users and applies them. Returns the error, after which nothing has changed.
   [[nodiscard]] std::string Load(const Config& config);
-  // For ACL LOAD: the same, but requires an ACL file.
+  // Does the same for ACL LOAD, but requires an ACL file.
   std::string ReloadUsers() override;
   // Loads the users if the options differ from those in force, or if `is_rereading`.
   [[nodiscard]] std::string Apply(const Config& config, bool is_rereading);

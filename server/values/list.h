@@ -42,7 +42,7 @@ class List {
   std::size_t size() const { return elements_.size(); }
   std::size_t bytes() const { return bytes_; }
 
-  // For the code that stores the elements: see ValueStore.
+  // For ValueStore, which stores the elements.
   void LogElements() { changed_.TurnOn(); }
   void TakeChanged(const VisitElement& put, const VisitElement& erase);
   std::uint64_t VisitFrom(std::uint64_t cursor, std::size_t count, const VisitElement& visit) const;

@@ -42,8 +42,8 @@ struct FleetView {
   bool is_other_etcd = false;
   // Why this node must not run: its name is taken, or this version cannot be part of the fleet.
   std::string refusal = {};
-  // In this view alone: the node to which this node, as leader, must hand its partition over,
-  // because its machine leads too many; empty if there is none.
+  // The node to which this node, as leader, must hand its partition over, because its machine leads
+  // too many; empty if there is none. Only this view says so.
   std::string successor = {};
 };
 

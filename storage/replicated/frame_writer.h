@@ -33,7 +33,7 @@ struct PartitionKeys {
 struct GuardedWrite {
   std::vector<std::string> frames = {};  // at most one, except in tests
   std::string heading = {};  // replaces the heading of the snapshot; empty if it does not change
-  std::uint64_t first_frame = 0;  // with a heading: the frames before it are deleted
+  std::uint64_t first_frame = 0;  // with a heading, the frames before it are deleted
   bool hands_over = false;
   std::string successor = {};  // with hands_over
 };
@@ -78,7 +78,7 @@ class FrameWriter {
   bool is_in_progress() const { return is_in_progress_; }
   // The last committed write of this run.
   const SeenBeat& committed() const { return committed_; }
-  // After kDeposed: the beat of the other run; the key does not exist if someone deleted it.
+  // The beat of the other run, after kDeposed; the key does not exist if someone deleted it.
   const SeenBeat& other() const { return other_; }
   const PartitionKeys& keys() const { return keys_; }
 

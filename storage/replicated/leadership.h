@@ -96,7 +96,7 @@ class Leadership {
   bool leads_ = false;
   bool has_seen_ = false;
   bool has_gone_back_ = false;
-  TimeMs heard_at_;  // when the last new beat arrived; with a doubt: when the doubt began
+  TimeMs heard_at_;  // when the last new beat arrived or, with a doubt, when the doubt began
   TimeMs canary_at_;
 };
 

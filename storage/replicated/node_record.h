@@ -21,7 +21,7 @@ struct NodeRecord {
   std::string version = {};
   std::string machine = {};  // the name of the machine that it runs on
   std::uint32_t partition = 0;
-  std::uint64_t epoch = 0;  // while it leads: its epoch
+  std::uint64_t epoch = 0;  // its epoch while it leads
   bool leads = false;
   bool is_in_sync = false;
   std::uint64_t frames_behind = 0;

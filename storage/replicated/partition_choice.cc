@@ -9,7 +9,7 @@ namespace fairlock::storage::replicated {
 
 namespace {
 
-// In the order of preference: fewer nodes first, and of those the one without a neighbour.
+// Compares in the order of preference: fewer nodes first, and of those the one without a neighbour.
 struct Members {
   std::size_t nodes = 0;
   bool has_neighbour = false;  // a node on the same machine

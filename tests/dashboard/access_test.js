@@ -74,7 +74,7 @@ test("a user may do what its permissions allow, and no more", async () => {
     const page = await (await browser.newContext()).newPage();
     await page.goto(`${closed.origin}/#/lock/0/order:42`);
     await page.getByRole("button", { name: "Enter credentials" }).click();
-    await page.getByLabel("User (empty: use the token)").fill(name);
+    await page.getByLabel("User (leave empty to use the token)").fill(name);
     await page.getByLabel("Password or token").fill(name);
     await page.getByRole("button", { name: "Log in" }).click();
     await page.getByRole("button", { name: `Access: ${access}` }).waitFor();

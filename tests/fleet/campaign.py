@@ -58,7 +58,7 @@ class Campaign:
         self.has_failed = False
         self.requests = 0
         self.logs = ""            # of the nodes, if there are findings
-        self.end = math.inf       # of the monotonic clock: no fault begins later
+        self.end = math.inf       # by the monotonic clock; no fault begins later
         self.episodes = []        # (kind, notes, begin, end) of this segment, in nanoseconds
 
     def run(self, order):

@@ -136,7 +136,7 @@ def keep(fleet, folder):
 
 
 def start_etcd(fleet, count, folder, out):
-    """For LinkedFleet: starts the members, with `count` commits."""
+    """Starts the members for LinkedFleet, with `count` commits."""
     is_kept = folder is not None and peer_ports(folder) is not None
     if not is_kept:
         first = fleet.members[0]

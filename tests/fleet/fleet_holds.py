@@ -75,7 +75,7 @@ class Hold:
     lease: int            # the shortest lease that its owner asked for
     grant: object         # the first request that was answered with the token
     renewed: list         # when each acknowledged renewal was sent
-    connection: tuple = ()  # with SESSION: that whose end ends the hold
+    connection: tuple = ()  # with SESSION, the one whose end ends the hold
     alive_until: float = FOREVER  # it existed then, if there is one
     release_sent: float = FOREVER
     released: float = FOREVER

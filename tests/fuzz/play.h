@@ -1,5 +1,4 @@
-// For fuzz targets: several connections to one server, whose actions are described by lines of
-// text.
+// Several connections to one server for fuzz targets, whose actions are described by lines of text.
 #pragma once
 
 #include <array>

@@ -143,7 +143,7 @@ class State:
     silent: frozenset = NOBODY        # those that cannot answer
     unsure: bool = False              # the leader before is alive, but etcd does not confirm it
     awaits_acceptance: bool = False
-    # By kind of node: the members of etcd that serve nothing to it.
+    # The members of etcd that serve nothing to a node, by the kind of node.
     down: dict = dataclasses.field(default_factory=dict)
     says: tuple = ()                  # patterns in the output of `fairlockctl cluster status`
     alerts: frozenset = frozenset()   # these are pending or firing

@@ -217,9 +217,9 @@ class Ledger : public LedgerState {
   const Outcome* outcome_ = nullptr;
   int unblocked_ = kAbsent;  // the connection whose wait is ended
   bool was_cancelled_ = false;
-  bool was_heir_answered_ = false;  // in a takeover: the new owner was waiting in a LOCK
+  bool was_heir_answered_ = false;  // in a takeover, whether the new owner was waiting in a LOCK
   bool is_in_step_ = false;
-  bool may_hand_over_ = true;  // in a step: whether something was overdue when it started
+  bool may_hand_over_ = true;  // in a step, whether something was overdue when it started
   Keys step_keys_;             // the keys named in the step
   const char* broken_ = nullptr;
 };

@@ -29,7 +29,7 @@ struct Answer {
   engine::ResolutionKind kind = engine::ResolutionKind::kGranted;
   Token token = 0;
   int by = kAbsent;     // for kReplaced, the owner that took the place
-  int owner = kAbsent;  // on a channel: the requester; `key` is then the first key of its place
+  int owner = kAbsent;  // on a channel, the requester; `key` is then the first key of its place
 
   friend bool operator==(const Answer&, const Answer&) = default;
 };
@@ -102,8 +102,8 @@ struct Outcome {
   // For the ledger; not compared.
   std::vector<DeadlockLink> links;
   std::size_t link_count = 0;
-  // After a call that may silently end places of absent owners: for each key that the call named,
-  // the owners in its queue. For the ledger; not compared.
+  // The owners in the queue of each key that the call named, after a call that may silently end
+  // places of absent owners. For the ledger; not compared.
   std::vector<std::vector<int>> owners_in_line;
   // The leases that ended in an Advance, in order on each key; the engine may choose the order
   // across keys. Not compared.

@@ -116,7 +116,7 @@ class ReferenceModel {
   bool TakesNothingNew() const { return is_short_of_memory_ || has_no_room_; }
   // Why a connection may not have `count` more holds and places; nullopt if it may.
   std::optional<engine::LockStatus> WhyNotMore(int connection, std::size_t count) const;
-  // While memory is short: whether the repeated request changes or adds options, compared with its
+  // Whether, while memory is short, the repeated request changes or adds options, compared with its
   // hold or place.
   template <typename Present>
   bool BringsMore(const Call& call, const Present& present) const {

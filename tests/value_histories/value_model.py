@@ -12,7 +12,7 @@ MS = 1_000_000
 
 
 class Ttl:
-    """When a key expires: within an interval, in ns of CLOCK_BOOTTIME. `upper` is None until the
+    """The interval within which a key expires, in ns of CLOCK_BOOTTIME. `upper` is None until the
     request that set it has been answered."""
 
     def __init__(self, length, lower, upper=None):

@@ -42,7 +42,8 @@ class HoldState {
   const std::weak_ptr<Core> core;
   const Terms terms;
   const std::int64_t token;
-  // Of the renewal, to which it belongs: a hold may outlive the client. For the client's thread.
+  // The pause of the renewal. The renewal owns it, because a hold may outlive the client. For the
+  // client's thread.
   std::weak_ptr<boost::asio::steady_timer> pause;
 
   void Check() const;  // throws LostHold unless the lock is certainly held

@@ -65,7 +65,7 @@ export class Explanation {
   readonly eta: number | null;
   /** At most 16 of them. */
   readonly holders: readonly Holder[];
-  /** With several keys: the first that could not be obtained. */
+  /** The first of several keys that could not be obtained. */
   readonly key: string | null;
 
   /** Reads the reply to LOCK or MLOCK with EXPLAIN, to a client that puts a prefix before keys. */

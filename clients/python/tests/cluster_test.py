@@ -19,7 +19,8 @@ from redis.exceptions import MovedError
 import fairlock
 from fairlock import _routes, _table
 
-# Of an application: those of every client library, and those that RedisCluster needs.
+# The permissions of an application: those of every client library, and those that RedisCluster
+# needs.
 PERMISSIONS = ("~* owner:* resetchannels &fairlock:* +@lock +@connection +subscribe +unsubscribe "
                "+info +cluster|slots +command")
 

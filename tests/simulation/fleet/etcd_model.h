@@ -29,7 +29,8 @@ class EtcdModel {
   etcd::LeaseAnswer KeepLeaseAlive(std::int64_t id);
   // Deletes the keys of the lease. kNoLease if the lease has already ended.
   etcd::Answer RevokeLease(std::int64_t id);
-  // As at a new leader of etcd: each lease has at least its whole length left at that time.
+  // Does what a new leader of etcd does: each lease has at least its whole length left at that
+  // time.
   void ExtendLeases(TimeUs from);
   // Returns leases whose time has run out. They do not end before they are revoked.
   std::vector<std::int64_t> ExpiredLeases() const;

@@ -127,7 +127,7 @@ class Ledger {
   std::vector<ServedBy> leads_;
   TimeUs restored_at_ = 0;  // when ForgetAll was called; 0 if it never was
   std::map<std::uint64_t, Token>
-      token_max_at_;  // by request in flight: the key's maximum when it was sent
+      token_max_at_;  // the key's maximum when each request in flight was sent
   Violation violation_;
 };
 

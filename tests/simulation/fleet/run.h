@@ -95,7 +95,7 @@ class Run {
   // Call these after the end:
   // Returns the epoch of its take-over; 0 if there was none.
   std::uint64_t epoch() const { return epoch_; }
-  // If it was deposed: the newest beat that it has seen.
+  // The newest beat that it has seen, if it was deposed.
   const storage::replicated::Beat& highest() const { return highest_; }
   const std::string& error() const { return error_; }
 

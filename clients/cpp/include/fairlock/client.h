@@ -34,7 +34,8 @@ struct Settings {
   bool cluster = false;
   // HOST:PORT of Sentinels. If there are any, they name the server, and `addresses` is not used.
   std::vector<std::string> sentinels{};
-  std::string service = "main";  // as the Sentinels know it: the fleet's cluster_name
+  std::string service =
+      "main";  // the name that the Sentinels know, which is the fleet's cluster_name
   std::string sentinel_user = "default";
   std::string sentinel_password{};  // if empty, does not log in to Sentinels
   std::string user = "default";

@@ -50,7 +50,7 @@ class Alarms:
         self.forget()
 
     def forget(self) -> None:
-        """In a forked child: another thread may have held the gate."""
+        """A forked child calls this, because another thread may have held the gate."""
         self._gate = threading.Condition()
         self._new: dict[Alarm, None] = {}
         self._heap: list[tuple[float, int, Alarm]] = []

@@ -25,7 +25,8 @@ except ImportError:  # before redis-py 7
 
 # As many as there are waits.
 CONNECTIONS_MAX = 2**31 - 1
-# If the client has no time-out of its own: a server must not keep a thread for ever in a handshake.
+# Applies if the client has no time-out of its own, because a server must not keep a thread for ever
+# in a handshake.
 _HANDSHAKE_SECONDS_MAX = 5.0
 _OF_ONE_POOL = ("connection_pool", "maint_", "orig_", "oss_cluster_maint")
 

@@ -105,7 +105,7 @@ class Nodes:
         self.forget_lock()
 
     def forget_lock(self) -> None:
-        """In a forked child: another thread may have held it."""
+        """A forked child calls this, because another thread may have held the lock."""
         self._reading = threading.Lock()
 
     def pool(self, address: Address) -> OwnPool:

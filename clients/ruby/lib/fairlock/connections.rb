@@ -55,7 +55,7 @@ module Fairlock
       Namespaces.prefix(of(redis).namespaces + Namespaces.around(redis))
     end
 
-    # For the servers of a client: its connections, or a Cluster of such connections.
+    # Makes the connections to the servers of a client: Connections, or a Cluster of them.
     def self.make(redis)
       client = Namespaces.inside(redis)
       raise TypeError, "expected a Redis, got #{client.class}" unless client.respond_to?(:with)

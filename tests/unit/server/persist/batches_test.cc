@@ -137,7 +137,7 @@ TEST_F(BatchesTest, ARenewalThatOnlyLengthensNeverRecordsAShorterLease) {
   };
   EXPECT_EQ(renew(4'000), 0U);
   EXPECT_EQ(renew(6'000), 1U);
-  // Of the 6 s, 5 are over: the renewal reaches further, but a restart must not forget the 6.
+  // Of the 6 s, 5 are over. The renewal reaches further, but a restart must not forget the 6.
   now_ += 5'000;
   EXPECT_EQ(renew(4'000), 0U);
   EXPECT_EQ(engine_.Inspect({0, "key"}, 1, {now_, effects_}).holders.at(0).lease_ms, 6'000);

@@ -36,7 +36,8 @@ class Subscriber:
         self._address: Address | None = None  # of the node
         self._number = 0  # of connections until now
         self._asked: set[str] = set()  # the names that this connection has asked for
-        # By name: set when the subscription is confirmed; or set and removed when an attempt fails.
+        # By name. Each is set when the subscription is confirmed, or set and removed when an
+        # attempt fails.
         self._events: dict[str, asyncio.Event] = {}
         self._failure: Exception = redis.ConnectionError("not connected")  # the last one
         self._calls = 0  # of subscribe() that wait
