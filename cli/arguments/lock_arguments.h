@@ -40,7 +40,7 @@ std::vector<std::string> RequestOn(std::string_view command, const std::vector<s
 std::vector<std::string> LockRequest(const std::vector<std::string>& keys, const std::string& owner,
                                      const LockArguments& words);
 
-// "`fairlockctl why a`", for messages: the command that says more about the key.
+// Returns "`fairlockctl why a`" for messages: the command that says more about the key.
 std::string WhyCommand(const std::string& key);
 
 // "'a', 'b' and 'c'", for messages.

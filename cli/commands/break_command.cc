@@ -244,7 +244,7 @@ Result<int> Break(const BreakOptions& options, Context& context) {
     return Failure{kExitWrongUse,
                    "--json needs --yes or --dry-run, because it cannot ask for confirmation"};
   }
-  // One key is at the leader of its partition, to which the client is redirected.
+  // The leader of its partition serves a single key, and the client is redirected to it.
   Result<FleetLeaders> leaders =
       IsGlob(options) ? context.FindLeaders() : FleetLeaders(context.client);
   if (!leaders) return leaders.failure();

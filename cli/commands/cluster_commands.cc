@@ -50,7 +50,8 @@ bool HasSeveralPartitions(const protocol::Reply& status) {
   return IntegerOr(status, "partitions") > 1;
 }
 
-// Shows a partition that nobody leads as such; only a leader that does not answer has failed.
+// A partition that nobody leads is shown as such; only a leader that does not answer counts as
+// failed.
 Result<int> ShowPartitions(const protocol::Reply& status, const ClusterOptions& options,
                            Context& context) {
   FleetLeaders leaders = FleetLeaders::Of(status, context.settings, context.login);
@@ -215,7 +216,7 @@ struct Acceptance {
   std::optional<Failure> failure;  // why another one has not answered
 };
 
-// Asks every node that `status` lists. Nodes that do not await it answer with an error.
+// Asks every node that `status` lists. Nodes that await no acceptance answer with an error.
 std::map<std::int64_t, Acceptance> AcceptOnNodes(const protocol::Reply& status,
                                                  const Context& context) {
   std::map<std::int64_t, Acceptance> partitions;

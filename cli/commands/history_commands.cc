@@ -140,7 +140,7 @@ class ShownEvents {
   std::int64_t from() const { return newest_at_ - kSlackMs; }
 
  private:
-  // What no two events share that happen within kSlackMs.
+  // A name that differs between any two events within kSlackMs.
   static std::string NameOf(const protocol::Reply& event) {
     std::string name = std::to_string(IntegerOr(event, "token")) + " " +
                        std::to_string(IntegerOr(event, "holder_token"));
@@ -221,7 +221,7 @@ Result<int> ShowHistory(const HistoryOptions& options, Context& context) {
   }
   const Result<HistoryQuery> query = QueryOf(options, context);
   if (!query) return query.failure();
-  // One key has its history at the leader of its partition, to which the client is redirected.
+  // The leader of its partition has the history of a key, and the client is redirected to it.
   Result<FleetLeaders> leaders =
       query->key == kAllKeys ? context.FindLeaders() : FleetLeaders(context.client);
   if (!leaders) return leaders.failure();

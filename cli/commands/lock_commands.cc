@@ -53,7 +53,7 @@ std::vector<std::string> RequestOf(const LockOptions& options, const HoldNames& 
   return words;
 }
 
-// What blocks the request; for the reasons that are not about the lock, what they mean.
+// What blocks the request or, if the reason is not about the lock, what the reason means.
 std::string DenialDetail(const LockOptions& options, const HoldNames& names,
                          const std::string& reason, Context& context) {
   if (reason == "leaving") return "an operator wants it back from this owner";

@@ -115,8 +115,8 @@ struct Chains {
   std::vector<WaitChain> chains;
 };
 
-// What blocks each request of the owner that waits: the first few. REQUIRES: the claims are sorted
-// by database.
+// What blocks the first few of the owner's waiting requests. REQUIRES: the claims are sorted by
+// database.
 std::vector<Chains> FindChains(const std::vector<Claim>& claims, const std::string& owner,
                                Context& context) {
   std::vector<Chains> found;

@@ -126,7 +126,7 @@ Result<int> WatchFleet(const WatchOptions& options, TimeMs until, const FleetLea
   const auto next = [&]() -> Result<std::optional<protocol::Reply>> { return events.Next(until); };
   const Result<int> status = PrintEvents(options, next, context);
   if (!status || events.is_whole()) return status;
-  return kExitUnreachable;  // which partition was lost has been said
+  return kExitUnreachable;  // the loss of the partition has been reported
 }
 
 Result<int> Watch(const WatchOptions& options, Context& context) {

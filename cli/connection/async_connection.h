@@ -97,7 +97,7 @@ class AsyncConnection {
  private:
   void EndWith(Failure failure);
   void EndUnconnected(const std::string& reason);
-  // Before the connection is ready, turns to the next server if there is one; otherwise ends.
+  // Turns to the next server if there is one and the connection is not ready yet; otherwise ends.
   void LeaveServer(const std::string& reason, Failure failure, bool is_standby = false);
   // Whether the reply to the probe shows that another server has to be found.
   bool IsRefused(const protocol::Reply& probe) const;

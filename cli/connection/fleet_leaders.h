@@ -36,11 +36,11 @@ ServerAddress AddressOf(const protocol::Reply& node, bool is_tls);
 inline bool UsesTls(const Settings& settings) { return settings.is_tls && settings.socket.empty(); }
 
 // The server that the settings name, or, if that is a node of a fleet of several partitions, one
-// client for each leader. Whether it is one shows its reply to the log-in, so that finding a single
-// server, or a fleet of one partition in the dialect `plain`, takes no request.
+// client for each leader. The reply to the log-in shows whether it is such a node, so no request is
+// needed for a single server, or for a fleet of one partition in the dialect `plain`.
 //
 // A leader that fails is remembered and left out from then on. Once every leader has failed, the
-// whole operation has.
+// whole operation has failed.
 class FleetLeaders {
  public:
   struct Leader {

@@ -233,7 +233,8 @@ void LockSession::SendRejoin(TimeMs now) {
 void LockSession::SendCheck(TimeMs now) {
   if (!is_listening_) Listen(now);
   std::vector<std::string> words = {"CHECK", options_.keys.front(), Number(token_)};
-  // Without a lease, renewing several keys only checks them. A hold that leaves is not renewed.
+  // Without a lease, renewing several keys only checks them. A hold that an operator has asked to
+  // end is not renewed.
   const bool is_renewed = options_.words.ttl_ms || options_.keys.size() > 1;
   if (is_renewed && lease_.leaving_since == kForever) {
     words = RequestOn("RENEW", options_.keys);
@@ -360,7 +361,7 @@ void LockSession::HandleLock(const protocol::Reply& reply, TimeMs now) {
 
 void LockSession::HandleConfirmation(const protocol::Reply& reply, const Sent& sent, TimeMs now) {
   if (state_ == State::kReleasing) return;
-  // A hold that leaves is not renewed, but still held.
+  // A hold that an operator has asked to end is not renewed, but still held.
   if (IsLeaving() && (reply.integer != 0 || sent.at <= lease_.leaving_since)) {
     send_at_ = now + kCheckEveryMs;
     return;

@@ -1,5 +1,4 @@
-// The `run`s that a `run` is started in, by their commands: it would wait for them, and they for
-// it.
+// Finds the `run`s whose commands started this `run`: it would wait for them, and they for it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace fairlock::cli {
 
-// The variable FAIRLOCK_TOKENS of a command: the tokens of all runs that it runs in.
+// The variable FAIRLOCK_TOKENS of a command, which has the tokens of all runs that it runs in.
 std::string TokensVariable(std::int64_t own_token);
 
 struct OuterHold {

@@ -15,7 +15,7 @@ namespace {
 // Delays the first report, so that a request that is granted quickly prints nothing.
 constexpr DurationMs kFirstOnTerminalMs = 300;
 constexpr DurationMs kEveryOnTerminalMs = 1000;
-// Delays the questions to a server to which another one has redirected them.
+// Delays the requests that another server has redirected.
 constexpr DurationMs kAfterRedirectMs = 100;
 
 }  // namespace

@@ -15,7 +15,7 @@ struct RunOptions {
   std::vector<std::string> keys;  // if there are several, all are taken or none
   std::string owner;
   bool is_owner_given = false;  // by the user, so another process may use the same one
-  LockArguments words;          // no `ttl_ms`: only a session; `wait_ms` is always set
+  LockArguments words;          // without `ttl_ms` there is only a session; `wait_ms` is always set
   bool is_session = false;
   DurationMs grace_ms = 0;
   DurationMs kill_after_ms = 0;

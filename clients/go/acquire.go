@@ -152,7 +152,7 @@ func (a *acquisition) askOverChannel(ctx context.Context) (grant, error) {
 	got := a.send(ctx, a.lock(a.owner, a.waitNow(), a.line.name, explains))
 	if got.err != nil {
 		if isWithoutSubscriber(got.err) {
-			connection.close(got.err) // It is not at the server that has the key.
+			connection.close(got.err) // The subscription is not at the server that has the key.
 		}
 		return grant{}, got.err
 	}

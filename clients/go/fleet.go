@@ -117,7 +117,7 @@ func (f *fleet) findLeader(ctx context.Context, slot int) (*redis.Client, error)
 	f.reading.Lock()
 	defer f.reading.Unlock()
 	if leader := f.trustedLeader(slot); leader != nil {
-		return leader, nil // Another request has found it.
+		return leader, nil // Another request has found the leader.
 	}
 	if err := f.learn(ctx); err != nil {
 		return nil, err

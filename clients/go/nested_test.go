@@ -18,7 +18,7 @@ func ended() context.Context {
 	return ctx
 }
 
-// kinds are locks that exclude themselves, and those that do not.
+// kinds are kinds of locks, of which some exclude each other and some do not.
 var kinds = []struct {
 	name         string
 	outer, inner []fairlock.Option
@@ -134,7 +134,7 @@ func (b *bench) untilCollected(what string, condition func() bool) {
 	})
 }
 
-// This test runs alone: the log is that of all.
+// This test runs alone, because all tests share the log.
 func TestDroppedHoldIsNotRenewed(t *testing.T) {
 	b := benchOn(t, newEphemeralServer(t))
 	kept := &lines{}

@@ -85,7 +85,7 @@ func TestTimesAreCheckedAtTheCall(t *testing.T) {
 	}
 }
 
-// requests counts all that change locks.
+// requests counts all requests that change locks.
 func (b *bench) requests() int {
 	return b.commands("lock") + b.commands("renew") + b.commands("transfer") + b.commands("unlock")
 }

@@ -18,7 +18,7 @@ export function fleetHealth(fleet) {
   return fleet.leader === null ? ["bad", "no leader"] : ["good", "standby"];
 }
 
-// What became of those that say they lead.
+// What became of the nodes that say that they lead.
 const lostText = (fleet) => (fleet.leader === null
   ? "is not heard of: it is dead or cut off, or etcd has failed."
   : "is dead, or has not learned yet that it is deposed.");

@@ -28,7 +28,7 @@ function withoutGaps(rows, minutes) {
   return { at, rows: filled, spans };
 }
 
-// Those of several partitions are put into the minutes of the clock and added up.
+// The minutes of several partitions are aligned with those of the clock and added up.
 async function ask(label, minutes, query) {
   const answers = await askEach(query, (partition) =>
     get(`statistics?by_minute=true&minutes=${minutes}&label=${label}`, {}, partition));

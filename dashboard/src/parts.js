@@ -108,7 +108,7 @@ export function partitionChoice() {
   const count = partitionCount();
   if (!count) return null;
   const options = [...Array(count).keys()].map((number) => [String(number), String(number)]);
-  // The position in a list is one of the partitions that were chosen before.
+  // The position in the list belongs to the partitions that were chosen before.
   return choice("Partition", [["", "all"], ...options], state.route.query.partition || "",
     (partition) => changeQuery({ partition, cursor: "", count: "", before: "", until: "",
       after: "" }));

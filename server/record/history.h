@@ -37,7 +37,8 @@ struct PastEvent {
   engine::DurationMs grace_ms = 0;  // for kLeaving, how long the hold may still last
   std::string_view by;              // the client that caused a forced action
   std::string_view comment;         // and the reason given
-  bool is_of_lock = false;  // not from the history: a lock tells it of a present hold or place
+  // Not from the history, but known from the lock, about a present hold or place.
+  bool is_of_lock = false;
   bool is_of_file = false;  // read back from a file, of an earlier run of the server
 };
 
@@ -91,7 +92,7 @@ inline constexpr EventKinds kForcedEvents = {
     engine::EventKind::kBroken, engine::EventKind::kCancelled, engine::EventKind::kVacated,
     engine::EventKind::kLeaving};
 
-// Events that are rare and tell that something went wrong. They are kept for longer than others, as
+// Events that are rare and show that something went wrong. They are kept for longer than others, as
 // denials are, and so are other events that BREAK caused.
 inline constexpr EventKinds kRareEvents = {
     engine::EventKind::kExpired, engine::EventKind::kDisconnected, engine::EventKind::kBroken,
@@ -207,7 +208,7 @@ class History {
   static bool CountRepeat(const engine::Event& event, Record& record);
   std::size_t RepeatSlotOf(const engine::Event& event) const;
   void TakeLeaving(const engine::Event& event);
-  // Records the event with the client and the reason of that one.
+  // Records the event with the client and the reason of the notice.
   void WriteAs(const engine::Event& event, const Record& notice);
   Position& NoticeOf(std::uint64_t key_hash, engine::Token token);
   // The kLeaving event of that hold; null if it is unknown.

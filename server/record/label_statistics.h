@@ -56,7 +56,7 @@ class LabelStatistics {
     }
   }
 
-  // Of the end of a hold whose duration is not known.
+  // Takes the end of a hold whose duration is not known.
   void TakeWithoutAge(const engine::Event& event);
 
   // Visits labels sorted by name, and the minutes of each label in order, but skips minutes without

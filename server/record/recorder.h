@@ -47,7 +47,7 @@ class Recorder final : public engine::EventSink {
     }
     if (history_ != nullptr) history_->Take(event);
   }
-  // Of the end of a hold that the engine does not know, and whose duration is not known.
+  // Takes the end of a hold that the engine does not know, and whose duration is not known.
   void TakeWithoutAge(const engine::Event& event) {
     if (statistics_ != nullptr) {
       statistics_->TakeWithoutAge(event);

@@ -21,9 +21,9 @@ class Garbage {
   void CollectAll(lua_State* lua);
   // Called after a run or a compilation, which may have left more than `much_bytes`.
   void Note(std::size_t much_bytes);
-  // Whether it is to be collected.
+  // Whether there is enough garbage to be collected.
   bool is_much() const { return cycles_left_ > 0; }
-  // Collects a part, in some ten microseconds. REQUIRES: is_much(), and nothing runs.
+  // Collects a part of it, in about ten microseconds. REQUIRES: is_much(), and nothing runs.
   void CollectSome(lua_State* lua);
 
  private:

@@ -55,7 +55,7 @@ class Interpreter {
   // Whether earlier scripts have left a lot of garbage. Collecting it may take half as long as they
   // ran.
   bool has_garbage() const { return sandbox_->garbage().is_much(); }
-  // Collects it, or a part of it if the host's clock comes to `until_ns` before.
+  // Collects the garbage, or only a part of it if the host's clock reaches `until_ns` first.
   void CollectGarbage(std::uint64_t until_ns, Host& host);
 
   // Appends exactly one reply. Returns true if it is an error; the host has then counted it. If

@@ -32,8 +32,8 @@ struct ClusterSettings {
 // If fewer bytes than this are left of etcd's quota, no new locks are granted.
 std::uint64_t FreeQuotaMin(const ClusterSettings& settings);
 
-// The options that the nodes of a fleet compare with each other, because they decide what survives
-// a take-over, as NodeRecord::options.
+// Returns, as NodeRecord::options, the options that the nodes of a fleet compare with each other
+// because they decide what survives a take-over.
 std::string ComparedOptions(const Config& config);
 
 // The address at which other nodes reach this node, as host:port. Port 0 means that only the TLS

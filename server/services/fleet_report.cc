@@ -36,7 +36,7 @@ command::FleetNode NodeOf(const NodeRecord& record, command::FleetRole role, boo
           .refused_etcd = record.refused_etcd};
 }
 
-// What a standby knows of the leader from its beats. Those of an etcd that was restored are old.
+// What a standby knows of the leader from its beats. The beats of a restored etcd are old.
 void ReportLeaderSeen(const FleetKnowledge& known, command::FleetReport& report) {
   report.leader_heard_ms = known.heard_ms_ago;
   const Beat& seen = known.seen;

@@ -15,7 +15,7 @@ namespace {
 
 using storage::replicated::NodeRecord;
 
-// Of each list of names in a NodeRecord; far more than it needs.
+// The maximum length of each list of names in a NodeRecord; far more than it needs.
 constexpr std::size_t kNamesBytesMax = 1'000;
 
 std::string HexOf(const storage::replicated::RunId& run) {
@@ -229,7 +229,7 @@ command::FleetReport FleetService::Report() const {
   return report;
 }
 
-// Of this node's own partition, the beat tells more than the records do.
+// About this node's own partition, the beat says more than the records do.
 std::optional<command::PartitionLeader> FleetService::LeaderOf(std::uint32_t partition) const {
   if (joined_.as && partition == joined_.as->partition) {
     const NodeRecord own = Describe();

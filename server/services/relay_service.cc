@@ -94,8 +94,8 @@ void RelayService::OnOtherLeader(const LeaderView& view) {
   relay_->SetLeader(address);
 }
 
-// None also if the leader has this node's own address. Such a beat is left from the last run of
-// this node, which would relay connections to itself.
+// None, too, if the leader has this node's own address: the last run of this node left such a beat,
+// and this node would relay connections to itself.
 std::optional<net::LeaderAddress> RelayService::AddressOf(const LeaderView& view) const {
   const bool is_leading = view.beat.epoch > 0 && view.beat.state == Beat::State::kLeading;
   if (!is_leading || view.is_this_node || view.beat.address == own_address_) return std::nullopt;

@@ -27,8 +27,8 @@ class RotatedFile {
 
   // Creates the file with mode 0600 if necessary. Returns the error, or an empty string.
   [[nodiscard]] std::string Open(std::int64_t unix_now_ms);
-  // Appends whole lines; renames the file before that if it is time. Returns the error: then
-  // nothing was appended, and the next call tries again.
+  // Appends whole lines; renames the file before that if it is time. Returns an error if nothing
+  // was appended; the next call then tries again.
   [[nodiscard]] std::string Append(std::string_view lines, std::int64_t unix_now_ms);
 
   // The file and the renamed ones, as far as they exist, the newest first.

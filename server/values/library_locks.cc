@@ -172,7 +172,7 @@ struct Shape {
                LibraryBreak& plan);
 };
 
-// Of the shapes that a value has, the first one counts.
+// If a value has several shapes, the first one counts.
 constexpr auto kShapes = std::to_array<Shape>({
     {"redisson", ValueType::kHash, ReadRedissonLock, PlanRedissonLock},
     {"redisson", ValueType::kSortedSet, ReadRedissonPermits, PlanRedissonPermits},

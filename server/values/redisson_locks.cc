@@ -78,7 +78,8 @@ std::string HexOf(std::string_view bytes) {
   return hex;
 }
 
-// The keys whose time to live is that of one reading each, up to a bound. A writer has none.
+// The keys of the single readings, up to a bound; each lives as long as its reading. A writer has
+// none.
 void AddReadingKeys(std::string_view name, const LibraryHolder& reader,
                     std::vector<std::string>& keys) {
   constexpr std::size_t kKeysMax = 1000;
@@ -107,7 +108,7 @@ void PlanModes(std::string_view name, const LibraryLock& lock, LibraryBreak& pla
 
 }  // namespace
 
-// A hash of "UUID:THREAD" to the number of times that the thread has locked it. That of a
+// A hash of "UUID:THREAD" to the number of times that the thread has locked it. The hash of a
 // read-write lock also has the field "mode", and ":write" follows the thread of a writer.
 bool ReadRedissonLock(const Value& value, engine::TimeMs /*now_unix_ms*/, LibraryLock& lock) {
   bool has_mode = false;

@@ -41,7 +41,7 @@ class ValueLogSink {
   // The rows of the elements of a large value are deleted with it.
   virtual void DeleteValue(const rows::ValueId& id) = 0;
   virtual void PutElement(const rows::Element& row) = 0;
-  // Of the row, only what identifies it is set.
+  // Only those fields of the row that identify it are set.
   virtual void DeleteElement(const rows::Element& row) = 0;
 
  protected:

@@ -50,7 +50,7 @@ Status ImportNotEnded();
 std::string EncodeBeat(const Beat& beat);
 Result<Beat> DecodeBeat(std::string_view bytes);
 
-// A beat as it was read from etcd. Revision 0: the key does not exist.
+// A beat as it was read from etcd. Revision 0 means that the key does not exist.
 struct SeenBeat {
   std::int64_t revision = 0;  // the MOD revision of the key
   std::string value;

@@ -26,7 +26,7 @@ Result<etcd::RangeAnswer> Read(etcd::EtcdClient& client, const etcd::Get& get) {
   }
 }
 
-// Revision 0: the register does not exist.
+// Revision 0 means that the register does not exist.
 Result<SeenBeat> ReadBeat(etcd::EtcdClient& client, const PartitionKeys& keys) {
   auto answer = Read(client, {.key = keys.beat, .range_end = {}});
   if (!answer.ok()) return answer.status();

@@ -54,9 +54,9 @@ class FrameWriter {
     kFailed    // repeating the transaction does not help: the answer's message says why
   };
 
-  // For a take-over by run `run` of the node `leader`, which others reach at `address` and, with
-  // TLS, at `tls_port` on the same host. Until the take-over is committed, only TakeOver and Take
-  // may be called.
+  // Makes the writer for a take-over by run `run` of the node `leader`, which others reach at
+  // `address` and, with TLS, at `tls_port` on the same host. Until the take-over is committed, only
+  // TakeOver and Take may be called.
   FrameWriter(PartitionKeys keys, RunId run, std::string leader, std::string address = {},
               std::uint16_t tls_port = 0);
 

@@ -152,7 +152,8 @@ struct PageReader {
   std::function<Result<etcd::RangeAnswer>(const etcd::Get&)> read;
   // Called between two pages.
   std::function<Status()> between = [] { return Status(); };
-  // Of the first page. If its frames are small, the next one has twice as many.
+  // The number of frames of the first page. If its frames are small, the next one has twice as
+  // many.
   std::int64_t frames_per_page = 16;
 };
 

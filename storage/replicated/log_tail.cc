@@ -205,7 +205,8 @@ std::uint64_t LogTail::loads() const {
 }
 
 // The leaders of other partitions discard etcd's history, which all partitions share. While this
-// node leads and only beats, its log does not change, so each of its beats can be read at instead.
+// node leads and only beats, its log does not change, so the log can be read at the revision of any
+// of its beats instead.
 Result<LogEnd> LogTail::Finish(const PinnedLog& log,
                                const std::function<Result<std::int64_t>()>& newest_write) {
   std::int64_t revision = log.revision;

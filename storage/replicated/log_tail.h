@@ -108,7 +108,8 @@ class LogTail {
   struct {
     bool has_following_ended = false;
     bool is_following = false;
-    // Since Follow was called: whether a stream has begun, and how often none could, or one ended.
+    // Whether a stream has begun since Follow was called, and how often none could begin, or one
+    // ended.
     bool has_begun = false;
     std::size_t losses = 0;
     std::uint64_t newest_end = 1;  // the end of the log according to the newest beat

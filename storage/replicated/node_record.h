@@ -27,13 +27,13 @@ struct NodeRecord {
   std::uint64_t frames_behind = 0;
   std::int64_t started_unix_ms = 0;
   std::int64_t leads_since_unix_ms = 0;  // 0 if it stands by
-  // Those options of the node that must be the same in a fleet, as words NAME=VALUE, separated by
+  // The options of the node that must be the same in a fleet, as words NAME=VALUE, separated by
   // spaces; empty if its version does not write them.
   std::string options = {};
   // The names of the other nodes of its partition that accept no connection from it at the address
   // that they announce, in order and separated by spaces.
   std::string unreached = {};
-  // Those of its endpoints of etcd that belong to another etcd cluster, separated by spaces.
+  // Its etcd endpoints that belong to another etcd cluster, separated by spaces.
   std::string refused_etcd = {};
 
   bool operator==(const NodeRecord&) const = default;

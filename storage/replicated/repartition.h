@@ -53,9 +53,9 @@ class Repartition {
   std::vector<RowTable> Finish();
 
   const RepartitionCounts& counts() const { return counts_; }
-  // The patterns of which partitions had different overrides.
+  // The patterns for which partitions had different overrides.
   const std::vector<std::string>& mixed_limits() const { return mixed_limits_; }
-  // The patterns whose override some partitions had, and others with a log did not.
+  // The patterns for which some partitions had an override, and others with a log did not.
   std::vector<std::string> partial_limits() const;
 
  private:

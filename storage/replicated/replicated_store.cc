@@ -47,7 +47,7 @@ Result<bool> ReplicatedStore::HasHeading() {
 
 // Repeats the read until it is answered. The leaders of other partitions discard etcd's history,
 // which all partitions share. While this node leads and only beats, its log does not change, so it
-// can be read at a new beat.
+// can be read at the revision of a new beat.
 Result<etcd::RangeAnswer> ReplicatedStore::Read(etcd::Get get) {
   for (;;) {
     etcd::RangeAnswer answer = client_.Range(get, options_.call_timeout);

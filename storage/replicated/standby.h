@@ -18,7 +18,7 @@ namespace fairlock::storage::replicated {
 
 // What a standby knows about the leader.
 struct LeaderView {
-  Beat beat;                  // the beat that was seen last; epoch 0: none
+  Beat beat;                  // the beat that was seen last; its epoch is 0 if there is none
   bool is_silent = false;     // no new beat for StandbyOptions::silent_ms, although etcd answers
   bool is_this_node = false;  // this standby has taken over
   bool awaits_acceptance = false;  // the value of Standby::AwaitsAcceptance
@@ -70,7 +70,7 @@ class Standby {
   // Call this with each beat that a watch reports. The watch may be late, so a beat that is older
   // than the last one seen has no effect.
   void Hear(const SeenBeat& seen);
-  // The beat that was seen last; epoch 0: none yet.
+  // The beat that was seen last; its epoch is 0 if there is none yet.
   Beat Seen() const;
   // How long ago a new beat arrived, or this standby began to wait for one.
   DurationMs HeardMsAgo() const;

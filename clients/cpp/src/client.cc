@@ -168,7 +168,7 @@ Hold& Hold::operator=(Hold&& other) noexcept {
 Hold::~Hold() {
   if (!state_) return;
   if (!state_->IsOfThisProcess()) {
-    new std::shared_ptr<HoldState>(state_);  // like its core, it is left alone
+    new std::shared_ptr<HoldState>(state_);  // it is left alone, like its core
     return;
   }
   if (state_->IsOver()) return;

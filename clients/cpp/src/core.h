@@ -76,7 +76,7 @@ class HoldState {
   mutable std::string lost_;
   bool is_over_ = false;
   struct {
-    std::string heir;    // to whom it has been sent, without an answer
+    std::string heir;    // the heir of a transfer that was sent and not answered
     std::string rumour;  // why the hold may be lost, unless that was the transfer itself
   } transfer_;
   Duration lease_;

@@ -197,7 +197,8 @@ awaitable<void> Link::Receive(StreamPtr stream) {
   throw Temporary("the connection was given up");
 }
 
-// A message, or a reply. That to SUBSCRIBE or UNSUBSCRIBE is a push too, unless it is an error.
+// A message, or a reply. The reply to SUBSCRIBE or UNSUBSCRIBE is a push too, unless it is an
+// error.
 void Link::Take(Value value) {
   heard_at_ = BootClock::now();
   if (value.kind == Value::Kind::kPush && value.items.size() == 3) {

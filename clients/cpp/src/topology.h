@@ -62,7 +62,7 @@ class LeaderFinder final : public Finder {
  public:
   LeaderFinder(Topology& topology, int slot) : topology_(topology), slot_(slot) {}
 
-  // The leader as it is known, and then as a node reports it.
+  // Returns the leader that is known, and at the next call the one that a node reports.
   [[nodiscard]] std::size_t Tries() const override { return 2; }
   boost::asio::awaitable<Address> Next() override;
   bool MayMove(const Temporary& failure) override;

@@ -89,7 +89,7 @@ export class Acquisition {
     return this.signal?.aborted === true;
   }
 
-  /** Unlike NoReply, after which the client is asked for its own error. */
+  /** This differs from NoReply, after which the client is asked for its own error. */
   #isOfClosedClient(error: unknown): boolean {
     return this.port.connection.isClosed && !(error instanceof NoReply);
   }
@@ -120,7 +120,8 @@ export class Acquisition {
 
   async #ask(): Promise<Grant> {
     const { channel, connection } = this.port;
-    // With NOTIFY, the server would let a request without WAIT wait. A closed client says so.
+    // With NOTIFY, the server would let a request without WAIT wait. A closed client reports that
+    // it is closed.
     if (this.wait <= 0 || connection.isClosed) {
       const answer = await this.#send(this.terms.lock(this.owner, 0, undefined, false));
       // A token is parsed in less time than a map; only a denial needs the map.

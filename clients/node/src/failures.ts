@@ -1,4 +1,5 @@
-// Which errors are worth asking again, and which errors of ours the others are.
+// Decides after which errors a request is worth repeating, and which errors of this library stand
+// for the others.
 
 import { Deadlock, FairlockError, NoReply, NotFairlock, WaitEnded } from "./errors";
 
@@ -29,7 +30,10 @@ export function isTemporary(error: unknown): boolean {
   return word === "" || TEMPORARY_WORDS.includes(word);
 }
 
-/** Only a client for one server gets these: the others follow MOVED, and name channels by slots. */
+/**
+ * Only a client for one server gets these errors: other clients follow MOVED, and name channels by
+ * slots.
+ */
 function isOfPartitions(word: string, error: Error): boolean {
   return word === "MOVED" || (word === "CROSSSLOT" && error.message.includes("NOTIFY"));
 }
@@ -61,7 +65,7 @@ export function pause(attempt: number): number {
   return Math.min(PAUSE_MS_MIN * 2 ** attempt, PAUSE_MS_MAX) * (0.5 + Math.random() / 2);
 }
 
-/** Tells the program's operator what no error reports. */
+/** Tells the program's operator about something that no error reports. */
 export function warn(text: string, error: unknown): void {
   process.emitWarning(`${text}: ${String(error)}`, "FairlockWarning");
 }

@@ -134,7 +134,7 @@ export class Hold implements AsyncDisposable {
     const { losses } = connection;
     const giveUpAt = now() + REPEAT_MS;
     for (let attempt = 0; ; ++attempt) {
-      // A client may have sent it twice.
+      // A client may have sent the request twice.
       const isRepeated = (): boolean => attempt > 0 || connection.losses > losses;
       try {
         const { reply } = await this.#port.ask(command, REPEAT_MS);

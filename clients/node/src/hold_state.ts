@@ -37,7 +37,9 @@ export class HoldState {
     this.#deadline = grant.sentAt + terms.lease;
   }
 
-  /** Aborts when the hold is lost. Made when it is asked for, as it takes long to make. */
+  /**
+   * Aborts when the hold is lost. Made only when it is asked for, because making one takes long.
+   */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();

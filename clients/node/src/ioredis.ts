@@ -5,7 +5,7 @@ import { type Connection, type Listener, SILENCE_MS, type Subscription } from ".
 import { isTemporary, pause } from "./failures";
 import type { Command } from "./terms";
 
-/** What a client for subscriptions has unlike the client that it is made from. */
+/** The options in which a client for subscriptions differs from the client that it is made from. */
 export const FOR_SUBSCRIPTIONS = {
   lazyConnect: true,
   autoResubscribe: false,

@@ -52,7 +52,7 @@ function withPrefix(prefix: Name, key: Name): string | Buffer {
 // The server takes no longer times.
 const TIME_MS_MAX = 365 * 24 * 3600 * 1000;
 
-/** Refuses what is no time in milliseconds, or what the server would refuse. */
+/** Refuses a value that is no time in milliseconds, or that the server would refuse. */
 export function checkTime(name: string, time: number, min = 0): number {
   if (typeof (time as unknown) !== "number" || !(time >= min && time <= TIME_MS_MAX)) {
     throw new RangeError(
@@ -71,7 +71,7 @@ function checkCount(name: string, count: number | undefined, min: number): void 
   }
 }
 
-/** A wait may have no end, but no wait is longer than what the server takes. */
+/** A wait may have no end, but otherwise it is no longer than what the server accepts. */
 export function checkWait(wait: number): number {
   return wait === Infinity ? wait : checkTime("wait", wait);
 }

@@ -1,4 +1,4 @@
-// A fleet of two partitions, whose leaders are killed, stopped and hand over.
+// A fleet of two partitions, whose leaders are killed, are stopped, or hand over.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -45,7 +45,7 @@ after(async () => {
 
 const partitionOf = (key) => calculateSlot(key) < 8192 ? 0 : 1;
 
-// A key of each partition. Each test has its own.
+// A key of each partition. Each test has its own keys.
 let count = 0;
 function keys() {
   const found = [];
@@ -356,7 +356,7 @@ const PREFIXED = {
   ioredis: (keyPrefix) => new Cluster(nodesOfIoredis(), { keyPrefix }),
   "ioredis, for the nodes": (keyPrefix) =>
     new Cluster(nodesOfIoredis(), { redisOptions: { keyPrefix } }),
-  // Version 5 with the property in which version 6 keeps its prefix.
+  // Version 5, with the property in which version 6 stores its prefix.
   "node-redis": async (keyPrefix) => {
     const rootNodes = ports.map((port) => ({ socket: { host: "127.0.0.1", port } }));
     const client = await createCluster({ rootNodes }).on("error", () => {}).connect();

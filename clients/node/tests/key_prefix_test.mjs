@@ -106,7 +106,7 @@ function textOf(word) {
   return Buffer.from(bytes, "latin1").toString();
 }
 
-/** The words of each command that is about a key, until it is stopped. */
+/** The words of each command that is about a key, until the monitor is stopped. */
 async function record(own) {
   const commands = [];
   const monitor = await own.outside.monitor();

@@ -52,7 +52,7 @@ class Package(unittest.TestCase):
         self.assertIn("installed", where)
 
     def test_types(self):
-        """Those of the package are complete, and a program that uses it is checked."""
+        """The types of the package are complete, and a program that uses it is checked."""
         program = self.folder / "program.py"
         program.write_text(textwrap.dedent("""
             import redis

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs tests of the gem, or of its parts for applications, on the Ruby, the redis gem and the
-# Sidekiq of another suite of Debian: in a root that debootstrap makes at the first time.
+# Sidekiq of another suite of Debian: in a root that debootstrap makes the first time.
 #
 #   clients/ruby/tests/in_root.sh SUITE [TEST...]    for example: trixie rules_test middleware_test
 #

@@ -154,7 +154,7 @@ class KeyPrefixTest < Case
     Array.new(commands.size) { commands.pop }.filter_map { |line| words_in(line) }
   end
 
-  # Of a line such as: 1764284400.5 [0 127.0.0.1:40776] "LOCK" "k"
+  # Reads a line such as: 1764284400.5 [0 127.0.0.1:40776] "LOCK" "k"
   def words_in(line)
     words = line.b.scan(/"((?:[^"\\]|\\.)*)"/n).flatten
     words.map { |word| plain(word) } unless words.empty?

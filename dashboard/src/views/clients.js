@@ -11,7 +11,7 @@ import { confirm } from "../dialog.js";
 
 const kPage = 100;
 const kSortedMax = 200;
-// The smallest number of clients of one of many partitions.
+// The smallest number of clients to ask for from each of many partitions.
 const kPageMin = 10;
 
 async function load({ query }) {

@@ -10,7 +10,7 @@ import { filters, table } from "../table.js";
 import { count, duration, exactMoment, kDatabaseFormat, moment } from "../format.js";
 
 const kPage = 100;
-// The smallest page of one of many partitions.
+// The smallest page to ask for from each of many partitions.
 const kPageMin = 25;
 const kWrongKinds = ["denied", "expired", "disconnected", "broken", "undone", "cancelled",
   "timeout", "lapsed", "refused"];
@@ -68,7 +68,7 @@ async function load({ query }) {
   return { history, events, fresh };
 }
 
-// What most events have, the memory of the server, needs no words.
+// Most events come from the memory of the server, which needs no mention.
 const kSources = { file: "from the file", lock: "says the lock" };
 
 // Events are ordered by their first occurrence; a repeated event also shows its last occurrence.

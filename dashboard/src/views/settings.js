@@ -8,7 +8,7 @@ import { moment } from "../format.js";
 import { askEach, partitionCount, postToAll } from "../partitions.js";
 import { confirm } from "../dialog.js";
 
-// An override applies to one partition; those of different partitions that are alike are one row.
+// An override applies to one partition; equal overrides of different partitions share one row.
 function mergedLimits(answers) {
   const rows = new Map();
   for (const { partition, answer } of answers) {

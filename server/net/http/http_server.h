@@ -21,9 +21,9 @@ namespace fairlock::net {
 
 // Runs in the turns of the loop. When the limit is reached, a new connection replaces another:
 // first one whose request has been incomplete for kHurry, then one that is idle, then any with an
-// incomplete request, then one whose client has not read its answer for kHurry; of these the one
-// that has been so the longest. If there is none, kProbesMax more connections are accepted for the
-// probes of monitoring. Loop-confined; destroyed before the loop.
+// incomplete request, then one whose client has not read its answer for kHurry; among these, the
+// one that has been in that state for the longest time. If there is none, kProbesMax more
+// connections are accepted for the probes of monitoring. Loop-confined; destroyed before the loop.
 class HttpServer final : public ConnectionSink,
                          public TlsConnectionSink,
                          public HttpConnectionOwner {

@@ -20,7 +20,7 @@ from .errors import FairlockError
 
 class Channel:
     """Lets any number of locks wait over one connection; their requests use one more. In a fleet of
-    several partitions, this is so for each partition with such a lock.
+    several partitions, each partition with such a lock needs these two connections.
 
     Pass it to lock() as `channel`. Threads may share it. A forked child needs its own.
     """

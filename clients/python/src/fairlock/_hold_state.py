@@ -193,7 +193,7 @@ class HoldState:
 
     def _ask_transfer(self, command: Command, new_owner: Name) -> Flow[int | None]:
         """Asks again while the server cannot be reached: the token in the command lets only one of
-        the requests succeed. None if none did."""
+        the requests succeed. Returns None if none did."""
         give_up_at = now() + _REPEAT_SECONDS
         attempts = pauses()
         is_repeated = False
@@ -217,7 +217,8 @@ class HoldState:
                 yield Pause(next(attempts))
 
     def _token_of_heir(self, reply: Any, new_owner: Name) -> int | None:
-        """What an earlier request has given it: while the lease lasts, nothing else can have."""
+        """The token that an earlier request has given the new owner: while the lease lasts, nothing
+        else can have given it one."""
         token = token_of(new_owner, reply)
         is_later = token is not None and token > self.token
         return token if is_later and self.lost is None else None

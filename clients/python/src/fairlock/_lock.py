@@ -80,7 +80,7 @@ class Hold:
             self._watch.notice_renewal()
 
     def release(self) -> bool:
-        """Releases the lock; returns whether it was held until now: False if it has been released
+        """Releases the lock; returns whether it was held until now, so False if it was released
         before."""
         if not self._state.is_of_this_process or self._state.is_released:
             return False
@@ -121,7 +121,8 @@ class Hold:
             if not self.release() and kind is None:
                 raise LostHold(f"{names_of(self.keys)} was lost before it was released")
         except BaseException:
-            self.release()  # unless it has been released: the interrupt may have come earlier
+            # Unless it has been released, because the interrupt may have come earlier.
+            self.release()
             raise
 
     def _port(self) -> Port:

@@ -9,8 +9,8 @@ from ._replies import same_bytes
 from ._terms import Terms, shown
 from .errors import Deadlock
 
-#: What one thread or task holds, by place and key. Another thread may remove from it: each access
-#: is one step of the interpreter.
+#: What one thread or task holds, by place and key. Another thread may remove from it, because each
+#: access is one step of the interpreter.
 Held = Dict[Tuple[Hashable, bytes], List[HoldState]]
 
 

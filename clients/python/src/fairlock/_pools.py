@@ -64,7 +64,7 @@ def words_of(get_connection: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def place_of(pool: Any) -> Hashable:
-    """What tells the keys of this client from those of clients of other servers."""
+    """Distinguishes the keys of this client from those of clients of other servers."""
     if isinstance(pool, SentinelConnectionPool):
         return (pool.service_name, pool.connection_kwargs.get("db") or 0)
     options = pool.connection_kwargs
@@ -82,7 +82,7 @@ class OwnPool:
         #: How long the client waits for a reply, in seconds; None means without end.
         self.read_timeout: float | None = probe.socket_timeout
         mine["socket_timeout"] = probe.socket_timeout or _HANDSHAKE_SECONDS_MAX
-        if hasattr(probe, "socket_connect_timeout"):  # not of a Unix socket in redis-py 4.3
+        if hasattr(probe, "socket_connect_timeout"):  # a Unix socket has none in redis-py 4.3
             mine["socket_connect_timeout"] = probe.socket_connect_timeout or _HANDSHAKE_SECONDS_MAX
         mine.update(connection_class=connection_class, max_connections=CONNECTIONS_MAX)
         if is_sentinel:
@@ -110,7 +110,7 @@ _pools: MutableMapping[Any, OwnPool] = weakref.WeakKeyDictionary()  # by that of
 
 
 def own_pool(of_client: Any) -> OwnPool:
-    """Our pool beside that of a client. It lives as long."""
+    """Our pool beside that of a client. It lives as long as that one."""
     mine = _pools.get(of_client)
     if mine is None:
         mine = _pools.setdefault(of_client, OwnPool(of_client.connection_class,

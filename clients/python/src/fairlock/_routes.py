@@ -23,7 +23,7 @@ _TABLE_SECONDS_MAX = 5.0
 
 
 class Route(Protocol):
-    """From a client to the server of a key."""
+    """Leads from a client to the server of a key."""
 
     @property
     def slot(self) -> int | None:
@@ -31,11 +31,11 @@ class Route(Protocol):
 
     @property
     def address(self) -> Address | None:
-        """Of the server, as far as this is known. Does no input or output."""
+        """The address of the server, if it is known. Does no input or output."""
 
     @property
     def place(self) -> Hashable:
-        """Equal for clients of the same locks, as far as this can be told from their options."""
+        """Equal for clients of the same locks, as far as their options show that."""
 
     @property
     def read_timeout(self) -> float | None:
@@ -109,7 +109,7 @@ class Nodes:
         self._reading = threading.Lock()
 
     def pool(self, address: Address) -> OwnPool:
-        """That of one node."""
+        """The pool of one node."""
         pool = self._pools.get(address)
         if pool is None:
             host, port = address
@@ -166,7 +166,7 @@ os.register_at_fork(after_in_child=_forget_locks)
 
 
 class ClusterRoute:
-    """To the node of a fleet that leads the partition of the key."""
+    """Leads to the node of a fleet that leads the partition of the key."""
 
     def __init__(self, client: ClusterClient, key: Name) -> None:
         self._nodes = _nodes.get(client) or _nodes.setdefault(client, Nodes(client))
@@ -234,6 +234,6 @@ def route_to(client: Client, key: Name) -> Route:
 
 
 def lasting_route(client: Client) -> Route | None:
-    """To the only server, if there is only one. Raises TypeError like route_to()."""
+    """Leads to the only server, if there is only one. Raises TypeError like route_to()."""
     route = route_to(client, "")
     return route if route.slot is None else None

@@ -62,7 +62,8 @@ class Listen:
 
 @dataclass(slots=True)
 class Outstanding:
-    """Wait for the reply to the interrupted command. The result is False if it has not arrived."""
+    """Wait for the reply to the interrupted command. The result is False if the reply has not
+    arrived."""
 
     seconds: float
 

@@ -24,7 +24,7 @@ module Fairlock
     Options = Struct.new(:key, :lease, :keep, :wait, :lock, keyword_init: true)
     private_constant :Options
 
-    # The least time after which a denied job returns.
+    # The minimum time after which a denied job returns.
     RETURN_SECONDS = 0.5
     private_constant :RETURN_SECONDS
 
@@ -59,7 +59,7 @@ module Fairlock
                                                                        **options.lock, **terms)
     end
 
-    # A job for later takes its place when it runs, and one that is tried again has its place.
+    # A job for later takes its place when it runs, and a retried job already has its place.
     def enqueue_in_queue
       return yield if self.class.fairlock_options.nil? || executions.positive? || scheduled_at
 

@@ -41,7 +41,7 @@ module Fairlock
       raise
     end
 
-    # For a caller that does not get the hold. Does nothing after a release.
+    # Gives up for a caller that does not get the hold. Does nothing after a release.
     def give_up
       return @hold.release if @hold
       return if @is_settled

@@ -80,7 +80,7 @@ module Fairlock
       end
     end
 
-    # The address of the leader of a slot; if the fleet does not name one, that of any node.
+    # The address of the leader of a slot or, if the fleet does not name one, of any node.
     def address(slot)
       partition = table.bsearch { |one| slot <= one.to }
       partition && slot >= partition.from ? partition.address : (@nodes.keys | @seeds).sample
@@ -92,8 +92,8 @@ module Fairlock
       end
     end
 
-    # Asks the nodes again who leads, before the next request; with the address of a node that
-    # failed, only unless others are known to lead meanwhile.
+    # Asks the nodes again who leads, before the next request. With the address of a node that
+    # failed, does so only if no other leaders have become known meanwhile.
     def doubt(address = nil)
       @gate.synchronize do
         @suspect = address || @suspect
@@ -187,8 +187,8 @@ module Fairlock
 
     def ask(command) = follow { |connections| connections.ask(command) }
 
-    # Yields the connections to the leader; again, if the request was not executed because another
-    # node leads.
+    # Yields the connections to the leader, and does so again if the request was not executed
+    # because another node leads.
     def follow
       redirections = 0
       begin

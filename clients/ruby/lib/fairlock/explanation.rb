@@ -2,7 +2,7 @@
 
 # The texts of this library.
 module Fairlock
-  # A key or an owner for people: what is no text, and what is not printable, as escapes.
+  # A key or an owner for people, in which bytes that are not text or not printable become escapes.
   def self.shown(name)
     text = name.to_s.b.force_encoding(Encoding::UTF_8)
     text = text.scrub { |bytes| bytes.bytes.map { |byte| format("\\x%02x", byte) }.join }

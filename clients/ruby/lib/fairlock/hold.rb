@@ -213,7 +213,8 @@ module Fairlock
 
     def may_repeat_until?(time) = Fairlock.now < time && @state.lost.nil?
 
-    # What an earlier request has given the new owner: while the lease lasts, nothing else can have.
+    # The token that an earlier request has given the new owner: while the lease lasts, nothing else
+    # can have given it one.
     def token_of_heir(new_owner)
       holders = Replies.map(@port.ask(@state.terms.lock_info).reply)["holders"]
       token = holders.map { |holder| Holder.parse(holder) }

@@ -12,7 +12,7 @@ module Fairlock
     NEVER = { Object => :never }.freeze
     private_constant :UNTIL_BLOCKING, :AT_ONCE, :NEVER
 
-    # What the lock was made with. For Attempt.
+    # The arguments that the lock was made with. For Attempt.
     attr_reader :redis, :terms, :owner, :channel, :renew, :on_lost
 
     def initialize(redis, terms, wait: nil, owner: nil, channel: nil, renew: true, on_lost: nil)
@@ -29,7 +29,7 @@ module Fairlock
     # Takes the lock and returns the Hold; if it is not granted, raises Denied.
     def acquire = take(@wait)
 
-    # The same, but a denial costs one request, and a grant a longer reply. For ActiveJob.
+    # Does the same, but a denial costs one request, and a grant has a longer reply. For ActiveJob.
     def acquire_or_explain = take(@wait, explain: :at_once)
 
     # Takes the lock if that is possible without waiting; otherwise returns nil.

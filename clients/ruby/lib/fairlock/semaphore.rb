@@ -31,8 +31,8 @@ module Fairlock
       yield :skipped
     end
 
-    # A caller that was skipped can wait here: returns true once the winner has ended and its record
-    # can be read, or false when the time is over. Takes no lock.
+    # Waits on behalf of a caller that was skipped: returns true once the winner has ended and its
+    # record can be read, or false when the time is over. Takes no lock.
     def wait_for_winner(key, seconds)
       Terms.check_duration("the time", seconds)
       give_up_at = Fairlock.now + seconds

@@ -53,7 +53,7 @@ module Fairlock
       refuse_contradictions(shared && limit)
     end
 
-    # The same for a client that puts a prefix before keys.
+    # The same terms for a client that puts a prefix before keys.
     def with_prefix(prefix)
       prefix.empty? ? self : dup.tap { |terms| terms.prefix = prefix }
     end

@@ -82,7 +82,7 @@ class Hold:
             self._watch.notice_renewal()
 
     async def release(self) -> bool:
-        """Releases the lock; returns whether it was held until now: False if it has been released
+        """Releases the lock; returns whether it was held until now, so False if it was released
         before. A cancellation waits for it."""
         if not self._state.is_of_this_process or self._state.is_released:
             return False

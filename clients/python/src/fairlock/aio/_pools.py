@@ -17,9 +17,9 @@ from .._pools import CONNECTIONS_MAX, own_options, words_of
 
 
 class _AtTheEnd:
-    """Closes the connections of an event loop when it shuts down: it ends the asynchronous
-    generators that have begun. Those of a client that is gone are closed when the next one comes:
-    a task that did so might be destroyed with the loop."""
+    """Closes the connections of an event loop when the loop shuts down, because it then ends the
+    asynchronous generators that have begun. The connections of a client that is gone are closed
+    when the next client comes, because a task that did so might be destroyed with the loop."""
 
     def __init__(self) -> None:
         self._pools: set[Any] = set()
@@ -34,7 +34,7 @@ class _AtTheEnd:
         weakref.finalize(client, self.unused.append, pool).atexit = False
 
     async def begin(self) -> None:
-        """Call it before a connection is opened, unless it has begun and nothing is unused."""
+        """Call this before a connection is opened, unless it has begun and no pool is unused."""
         if not self.has_begun:
             self.has_begun = True
             await self._generator.__anext__()
@@ -99,7 +99,7 @@ _pools: MutableMapping[Any, OwnPool] = weakref.WeakKeyDictionary()  # by that of
 
 
 def own_pool(of_client: Any) -> OwnPool:
-    """Our pool beside that of a client, in this event loop. It lives as long."""
+    """Our pool beside that of a client, in this event loop. It lives as long as that one."""
     mine = _pools.get(of_client)
     if mine is None or mine.loop is not asyncio.get_running_loop():
         mine = OwnPool(of_client.connection_class, of_client.connection_kwargs, of_client,

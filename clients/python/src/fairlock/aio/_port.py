@@ -96,7 +96,7 @@ class Port:
                 return task.result()
         except asyncio.CancelledError:
             self._interrupted = task
-            self.has_sent = True  # or it will, before it can be stopped
+            self.has_sent = True  # or it will be, before it can be stopped
             raise
         finally:
             if timer is not None:
@@ -118,8 +118,7 @@ class Port:
             return await self._exchange(command)
 
     async def _exchange(self, command: Command) -> Answer:
-        """Passes by what execute_command() adds, such as attempts that would not be noticed
-        here."""
+        """Bypasses what execute_command() adds, such as attempts that would not be noticed here."""
         try:
             connection, pool = await self._route.connect()
             try:

@@ -102,7 +102,7 @@ class Nodes:
         self._reading = asyncio.Lock()
 
     def pool(self, address: Address) -> OwnPool:
-        """That of one node."""
+        """The pool of one node."""
         pool = self._pools.get(address)
         if pool is None:
             host, port = address

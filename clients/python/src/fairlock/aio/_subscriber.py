@@ -45,8 +45,8 @@ class Subscriber:
 
     async def subscribe(self, topic: Topic, doubted: int | None) -> int:
         """Waits until the node has confirmed the subscription; returns the number of the
-        connection. `doubted` says that the leader does not know the subscription over this one.
-        Raises the error that ends an attempt in the meantime."""
+        connection. `doubted` is the number of a connection whose subscription the leader does not
+        know. Raises the error that ends an attempt in the meantime."""
         if self._reader is None:
             self._reader = asyncio.create_task(self._run())
         elif self._pubsub is not None:
@@ -100,8 +100,8 @@ class Subscriber:
             event.set()
 
     def _send(self, command: str, *names: str) -> None:
-        """In a task of its own, because the caller may be cancelled. A connection that has failed
-        is the reader's affair."""
+        """Runs in a task of its own, because the caller may be cancelled. The reader deals with a
+        connection that has failed."""
         pubsub = self._pubsub
 
         async def send() -> None:
@@ -187,5 +187,5 @@ class Subscriber:
 
 
 async def _close(pubsub: Any) -> None:
-    """Before redis-py 5, the name of the method was another one."""
+    """Before redis-py 5, the method had another name."""
     await (pubsub.aclose() if hasattr(pubsub, "aclose") else pubsub.close())

@@ -105,16 +105,16 @@ module Fairlock
 
       def prefix = Connections.prefix_of(@redis)
 
-      # A glob for this text only.
+      # A glob that matches only this text.
       def literal(text) = text.gsub(/[*?\[\\]/) { |character| "\\#{character}" }
 
       def terms_of(digest, meta:, **options)
         Terms.new(keys: [digest], meta: JSON.generate(meta), **options).with_prefix(prefix)
       end
 
-      # Sends a request about the digest that follows the name of the command; again while the
-      # server restarts or fails over. A TRANSFER that is repeated because its reply was lost
-      # returns nil.
+      # Sends a request about the digest, which follows the name of the command, and repeats it
+      # while the server restarts or fails over. A TRANSFER that is repeated because its reply was
+      # lost returns nil.
       def ask(command, digest, *words)
         give_up_at = Fairlock.now + ASK_SECONDS
         pauses = Pauses.new

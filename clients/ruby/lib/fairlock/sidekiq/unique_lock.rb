@@ -32,7 +32,7 @@ module Fairlock
       def ends_when_run_ends? = type == "until_executed"
       def held_while_running? = type.end_with?("while_executing")
 
-      # Whether the job has its lock now. During an outage, it may do without.
+      # Whether the job has its lock now. During an outage, it may run without it.
       def take
         despite_outage(true) do
           Sidekiq.store.lock(digest, jid, type: type, limit: limit, ttl: ttl, meta: meta)
@@ -71,7 +71,8 @@ module Fairlock
         result
       end
 
-      # What was lost, or could not be released, must not make Sidekiq run finished work again.
+      # A lock that was lost, or could not be released, must not make Sidekiq run finished work
+      # again.
       def release_after_run(hold)
         return if hold.release
 

@@ -291,7 +291,7 @@ final class Acquisition {
         || !isNamed && failure instanceof FairlockException.Deadlock;
     CompletableFuture<Void> done = CompletableFuture.completedFuture(null);
     if (mayLeave) {
-      // Unless it was cancelled, the server could not be reached for the whole wait.
+      // If it was not cancelled, the server could not be reached during the whole wait.
       long until = Clock.now() + (failure instanceof CancellationException ? GIVE_UP_MAX : 0);
       done = new CompletableFuture<>();
       giveUpPlace(until, new Failures.Backoff(), done);

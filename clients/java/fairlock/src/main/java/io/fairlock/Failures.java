@@ -83,7 +83,10 @@ final class Failures {
     return !isRefusedByTls(it);
   }
 
-  /** An alert or a certificate, rather than a connection that was closed meanwhile. */
+  /**
+   * Whether it is an alert or about a certificate, rather than a connection that was closed
+   * meanwhile.
+   */
   private static boolean isRefusedByTls(Throwable failure) {
     for (Throwable it = failure; it != null; it = it.getCause()) {
       if (it instanceof SSLException) {
@@ -138,7 +141,7 @@ final class Failures {
     return new FairlockException(keys, textOf(it), it);
   }
 
-  /** The message, and why: Lettuce tells in the cause what it was. */
+  /** The message with its reason, because Lettuce says what happened only in the cause. */
   static String textOf(Throwable failure) {
     Throwable it = bare(failure);
     String text = it.getMessage() == null ? it.getClass().getSimpleName() : it.getMessage();

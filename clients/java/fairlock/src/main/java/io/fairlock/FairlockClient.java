@@ -69,7 +69,7 @@ public final class FairlockClient implements AutoCloseable {
       return thread;
     });
     clock.setRemoveOnCancelPolicy(true);
-    // After the last timer, which may come after close, nothing is left of it.
+    // After the last timer, which may come after close, nothing is left of the client.
     clock.setKeepAliveTime(1, TimeUnit.SECONDS);
     clock.allowCoreThreadTimeOut(true);
     timers = (nanos, call) -> clock.schedule(call, Math.max(0, nanos), TimeUnit.NANOSECONDS);
@@ -101,7 +101,7 @@ public final class FairlockClient implements AutoCloseable {
     return new Builder();
   }
 
-  /** Makes a client; for one thread. */
+  /** Makes a client. Must be used by one thread. */
   public static final class Builder {
 
     private List<RedisURI> addresses = List.of();
@@ -114,7 +114,7 @@ public final class FairlockClient implements AutoCloseable {
 
     /**
      * The server, any node of a fleet, or Sentinels that name the leader. Its time-out decides how
-     * soon a server is noticed that has gone silently; the library uses at most 5 s of it.
+     * soon a server that has disappeared silently is noticed; the library uses at most 5 s of it.
      */
     public Builder address(RedisURI uri) {
       addresses = List.of(uri);
@@ -141,7 +141,7 @@ public final class FairlockClient implements AutoCloseable {
       return this;
     }
 
-    /** Threads of Lettuce that the program has already. Closing the client does not end them. */
+    /** Threads of Lettuce that the program already has. Closing the client does not end them. */
     public Builder resources(ClientResources lettuceResources) {
       resources = lettuceResources;
       return this;
@@ -175,8 +175,9 @@ public final class FairlockClient implements AutoCloseable {
    * thrown; if the server is silent then, this takes up to two requests of 5 s.
    *
    * @throws FairlockException.Denied if it is not granted in time
-   * @throws FairlockException.Deadlock if the wait would never end: also if this thread holds the
-   *     key itself by another call, unless an owner is named; {@link #asLock} is reentrant instead
+   * @throws FairlockException.Deadlock if the wait would never end, for example because this thread
+   *     holds the key itself by another call and no owner is named; {@link #asLock} is reentrant
+   *     instead
    * @throws FairlockException for other reasons
    * @throws InterruptedException if the thread is interrupted; then it holds nothing
    */
@@ -223,9 +224,9 @@ public final class FairlockClient implements AutoCloseable {
   }
 
   /**
-   * {@link #lock(String, LockOptions)} as a future, which ends in the executor of the client. To
-   * cancel it gives up the place in the queue, or releases the lock, a moment later. A future has
-   * no thread, so nested locks are not noticed.
+   * {@link #lock(String, LockOptions)} as a future, which ends in the executor of the client.
+   * Cancelling it gives up the place in the queue, or releases the lock, a moment later. A future
+   * has no thread, so nested locks are not noticed.
    */
   public CompletableFuture<Hold> lockAsync(String key, LockOptions options) {
     Acquisition asked = acquisition(key, options);
@@ -291,7 +292,7 @@ public final class FairlockClient implements AutoCloseable {
     return route(words.get(words.size() > 1 ? 1 : 0)).ask(words);
   }
 
-  /** Without interruption, for {@link Lock#lock}. */
+  /** Cannot be interrupted; for {@link Lock#lock}. */
   Hold lockUninterruptibly(List<String> keys, LockOptions options) {
     Acquisition asked = acquisition(keys, options);
     held.refuse(asked);
@@ -307,12 +308,12 @@ public final class FairlockClient implements AutoCloseable {
     return hold;
   }
 
-  /** After cancel, nothing is granted unless it was before. */
+  /** After cancel, nothing is granted unless it was granted before. */
   private void end(Acquisition asked, CompletableFuture<Acquisition.Grant> grant) {
     try {
       Hold.await(granted(asked, grant.join()).holding().release());
     } catch (RuntimeException e) {
-      // It was cancelled, or is lost: it holds nothing.
+      // It was cancelled or is lost, so it holds nothing.
     }
   }
 
@@ -350,7 +351,7 @@ public final class FairlockClient implements AutoCloseable {
       of.getSentinels().forEach(copy::withSentinel);
     }
     RedisURI own = copy.build();
-    own.setTimeout(REQUEST_MAX); // to log in; the time for requests is counted elsewhere
+    own.setTimeout(REQUEST_MAX); // the time to log in; the time for requests is counted elsewhere
     return own;
   }
 
@@ -391,7 +392,10 @@ public final class FairlockClient implements AutoCloseable {
     }
   }
 
-  /** What each thread holds by blocking calls: a wait of the thread for one of these never ends. */
+  /**
+   * What each thread holds by blocking calls. If the thread waited for one of these itself, the
+   * wait would never end.
+   */
   private static final class HeldHere {
 
     private final ThreadLocal<List<Holding>> ofThread = ThreadLocal.withInitial(ArrayList::new);

@@ -24,7 +24,7 @@ public class FairlockException extends RuntimeException {
     this.keys = keys;
   }
 
-  /** The keys that it is about; empty if it is about none. */
+  /** The keys that the error is about; empty if there are none. */
   public List<String> keys() {
     return keys == null ? List.of() : keys;
   }
@@ -56,7 +56,7 @@ public class FairlockException extends RuntimeException {
     }
   }
 
-  /** The lock is not held any more, or not certainly. */
+  /** The lock is no longer held, or this is not certain. */
   public static final class LostHold extends FairlockException {
 
     private static final long serialVersionUID = 1;

@@ -96,8 +96,8 @@ public final class Hold implements AutoCloseable {
    * Releases the lock. If the server cannot be reached, the end of the lease ends the hold; that is
    * logged.
    *
-   * @throws FairlockException.LostHold if the lock was not held until now, also if it has been
-   *     released before
+   * @throws FairlockException.LostHold if the lock was not held until now, even if that is because
+   *     it was released before
    */
   public void unlock() {
     await(it.release());
@@ -185,7 +185,7 @@ public final class Hold implements AutoCloseable {
     return new FairlockException(List.of(), Failures.textOf(bare), bare);
   }
 
-  /** Only has a stack trace: that of the thread that got the exception of another one. */
+  /** Has only a stack trace, that of the thread which got the exception of another thread. */
   private static final class Waiting extends RuntimeException {
 
     private static final long serialVersionUID = 1;

@@ -25,7 +25,7 @@ interface Route {
    */
   boolean failed(Server server, Throwable failure);
 
-  /** The error to report for that of a server. */
+  /** Returns the error to report for an error of a server. */
   Throwable reason(Throwable failure);
 
   /** The name of the NOTIFY channel for the key. */
@@ -47,7 +47,7 @@ interface Route {
     }).thenCompose(Function.identity()));
   }
 
-  /** To the one server of a client. */
+  /** Leads to the one server of a client. */
   record Plain(Server only) implements Route {
 
     @Override
@@ -88,7 +88,7 @@ interface Route {
     }
   }
 
-  /** To the leader of the partition of a key. */
+  /** Leads to the leader of the partition of a key. */
   record Partitioned(Fleet fleet, String key, int slot) implements Route {
 
     @Override
@@ -238,7 +238,7 @@ interface Route {
       }).thenCompose(Function.identity());
     }
 
-    /** First the leaders that have answered, and last those that have not. */
+    /** Returns the leaders that have answered first, and those that have not answered last. */
     private synchronized List<String> inOrderOfTrust() {
       List<String> order = new ArrayList<>();
       List<String> others = new ArrayList<>(nodes.keySet());
@@ -254,7 +254,8 @@ interface Route {
     }
 
     /**
-     * CLUSTER SLOTS lists the leader of each range first. Without an address, it is the one asked.
+     * CLUSTER SLOTS lists the leader of each range first. A node without an address is the one that
+     * was asked.
      */
     private static List<Partition> partitionsOf(Object reply, String asked) {
       List<Partition> found = new ArrayList<>();

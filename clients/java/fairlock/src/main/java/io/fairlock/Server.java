@@ -32,10 +32,10 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /**
- * One server, or that which Sentinel names, and the connection for requests to it: opened when it
- * is needed, shared by all, closed when it was idle for a minute. Lettuce neither reconnects nor
- * repeats a request, after which nobody would know what its reply is about. This file is all that
- * knows how Lettuce connects. All threads may call it.
+ * One server, or the one that Sentinel names, and the connection for requests to it, which is
+ * opened when it is needed, shared by all, and closed once it has been idle for a minute. Lettuce
+ * neither reconnects nor repeats a request, after which nobody would know what its reply is about.
+ * Only this file knows how Lettuce connects. All threads may call it.
  */
 final class Server {
 
@@ -54,7 +54,9 @@ final class Server {
   private CompletableFuture<Link> link;
   private boolean isClosed;
 
-  /** The time-out of the address is that of opening a connection; the patience in nanoseconds. */
+  /**
+   * The time-out of the address limits the opening of a connection. `patience` is in nanoseconds.
+   */
   Server(RedisClient lettuce, RedisURI uri, long patience, Timers timers) {
     this.lettuce = lettuce;
     this.uri = uri;
@@ -67,7 +69,7 @@ final class Server {
     return link().thenCompose(it -> it.ask(words));
   }
 
-  /** The leader may be another one by now, which only a new connection asks the Sentinels. */
+  /** There may be another leader by now, and only a new connection asks the Sentinels for it. */
   void doubt(Throwable failure) {
     CompletableFuture<Link> doubted;
     synchronized (this) {
@@ -124,7 +126,8 @@ final class Server {
 
     private final StatefulRedisConnection<byte[], byte[]> connection;
     private final Queue<Request> unanswered = new ConcurrentLinkedQueue<>();
-    private final AtomicBoolean isWatched = new AtomicBoolean(); // for an answer that does not come
+    // Whether it is being watched for an answer that does not come.
+    private final AtomicBoolean isWatched = new AtomicBoolean();
     private final AtomicBoolean isClosed = new AtomicBoolean();
     private volatile long usedAt = Clock.now();
 
@@ -138,7 +141,10 @@ final class Server {
       return !isClosed.get();
     }
 
-    /** Calls Lettuce without a monitor: Lettuce ends requests while it holds a lock of its own. */
+    /**
+     * Calls Lettuce without a monitor, because Lettuce ends requests while it holds a lock of its
+     * own.
+     */
     CompletableFuture<Answer> ask(List<String> words) {
       Request request = new Request(words);
       unanswered.add(request);
@@ -277,7 +283,7 @@ final class Server {
     }
 
     @Override
-    @SuppressWarnings("deprecation") // Lettuce 6 needs it.
+    @SuppressWarnings("deprecation") // Lettuce 6 needs this.
     public String name() {
       return word;
     }

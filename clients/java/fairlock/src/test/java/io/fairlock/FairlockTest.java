@@ -27,7 +27,7 @@ class FairlockTest extends Bench {
 
   private static final Duration MOMENT = Duration.ofMillis(100);
 
-  /** Each place that takes a time; whether it may be 0. */
+  /** Each place that takes a time, and whether the time may be 0. */
   private static final Map<String, Boolean> TIMES = Map.of("lease", false, "wait", true,
       "keep", true, "minimal hold", true, "renew", false,
       "renewAsync", false, "transferAsync", false);
@@ -94,7 +94,7 @@ class FairlockTest extends Bench {
     }
   }
 
-  /** An outer and an inner lock of k in one thread; whether the inner one is granted. */
+  /** An outer and an inner lock of k in one thread, and whether the inner one is granted. */
   private record Nested(LockOptions outer, LockOptions inner, boolean isGranted) {}
 
   @Test

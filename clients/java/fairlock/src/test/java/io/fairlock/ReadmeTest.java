@@ -71,7 +71,7 @@ class ReadmeTest extends Bench {
     String port = System.getenv("FAIRLOCK_PORT");
     Files.writeString(source, (isWhole ? block : FRAME.formatted(block))
         .replace("localhost:3247", "127.0.0.1:" + port)
-        // The certificate is only there on the reader's machine.
+        // The certificate exists only on the reader's machine.
         .replace("new File(\"/etc/fairlock/ca.pem\")", "new File(\"" + source + "\")"));
     List<String> words = new ArrayList<>(List.of("-proc:none", "-d", target.toString(),
         "-cp", System.getProperty("java.class.path"), source.toString()));

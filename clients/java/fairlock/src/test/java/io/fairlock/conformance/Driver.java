@@ -28,8 +28,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Uses the library as an application would: reads one JSON object a line, and writes one JSON
- * object a line, as tests/clients/conformance describes. Each operation has a thread.
+ * Uses the library as an application would: reads and writes one JSON object per line, as
+ * tests/clients/conformance describes. Each operation has a thread.
  */
 public final class Driver {
 
@@ -346,7 +346,10 @@ public final class Driver {
     }
   }
 
-  /** The best of many slices of the time, which alternate. */
+  /**
+   * Divides the time into many slices, which alternate between the two loops, and returns the best
+   * one of each.
+   */
   private Map<String, Object> rate(Request it) throws Exception {
     double slice = it.number("seconds") / (2 * RATE_SLICES);
     RedisClient client = RedisClient.create(address);
