@@ -19,7 +19,7 @@ Charset AdoptLocale();
 // are escaped as well.
 std::string Printable(std::string_view bytes, Charset charset);
 
-// Like Printable(), but leaves `\` alone: for texts that are already escaped.
+// Like Printable(), but leaves `\` alone. Use it for texts that are already escaped.
 std::string PrintableText(std::string_view bytes, Charset charset);
 
 // Returns equivalent JSON in which every character that could control a terminal is escaped as

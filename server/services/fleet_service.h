@@ -89,8 +89,8 @@ class FleetService final : public command::Fleet {
   std::string successor_;  // of a hand-over that has begun
   struct {
     std::optional<storage::replicated::Assignment> as;  // none if there is none yet
-    std::string obstacle;                               // why not, as told last
-    std::string unreadable;                             // why the log cannot be read, as told last
+    std::string obstacle;    // the reason that was reported last why there is none
+    std::string unreadable;  // the reason that was reported last why the log cannot be read
     // The etcd cluster that an operator must accept; 0 if there is none.
     std::uint64_t doubted_etcd = 0;
   } joined_;

@@ -19,7 +19,7 @@ struct LibraryHolder {
   std::string owner;
   // The element of the value that stands for the hold; valid as long as the value does not change.
   std::string_view element;
-  std::optional<engine::TimeMs> since_unix_ms = {};  // only if the shape tells
+  std::optional<engine::TimeMs> since_unix_ms = {};  // only if the shape shows it
   std::optional<engine::TimeMs> end_unix_ms = {};    // none if it ends with the value
   std::int64_t count = 1;                            // how often it was taken by this owner
 };

@@ -62,7 +62,7 @@ def run(*words, **options):
 
 
 def make_base(folder):
-    """A root of Debian's essential packages, and the lists of what can be installed."""
+    """Makes a root with Debian's essential packages and the lists of what can be installed."""
     mirror = "http://deb.debian.org/debian"
     with open(folder.parent / "debootstrap.log", "w", encoding="utf-8") as log:
         run("debootstrap", "--variant=minbase", "bookworm", folder, mirror, stdout=log, stderr=log)

@@ -70,7 +70,7 @@ class Lines:
 
 
 class Fleet:
-    """Nodes whose leader the test names."""
+    """Several nodes, of which the test names the leader."""
 
     def __init__(self, password=""):
         self.password = password

@@ -190,7 +190,7 @@ class CodeBlocks(unittest.TestCase):
                 self.assertEqual(checked.returncode, 0, checked.stderr)
 
     def go_program(self, text):
-        """Builds it, unless the same text has been built before."""
+        """Builds the program, unless the same text has been built before."""
         folder = GO_FOLDER / hashlib.sha256(text.encode()).hexdigest()
         if not (folder / "program").exists():
             folder.mkdir()

@@ -37,7 +37,7 @@ user attacker on nopass ~* &* owner:* +@all -@admin
 MAX_MEMORY = 300 << 20
 SCRIPT_MS = 100
 WAIT_MS_MAX = 50
-# For the short form, which also runs with builds that are not optimised.
+# Bounds for the short form, which also runs with builds that are not optimised.
 SHORT_MS_MAX = 250
 MEMORY_MAX = MAX_MEMORY * 11 // 10
 LOCKS = 20_000

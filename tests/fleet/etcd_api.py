@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 
 SECONDS_MAX = 10
-# Of each port whose member is asked by a user.
+# The password for each port whose member is asked as a user, and the token.
 passwords = {}
 tokens = {}
 

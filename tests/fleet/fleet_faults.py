@@ -327,7 +327,7 @@ KINDS = {
     "clients-closed": close_of(client_links),
 }
 
-# Only with the binary of another version.
+# These need the binary of another version.
 VERSION_CHANGED = "version-changed"
 OF_TWO_VERSIONS = {VERSION_CHANGED: version_changed}
 

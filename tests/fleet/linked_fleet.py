@@ -202,7 +202,8 @@ class LinkedFleet(Fleet):
                 for partition in range(self.partitions)]
 
     def leader(self):
-        """Asking a node for a lock would not tell, because a standby may answer for the leader."""
+        """Asking a node for a lock would not show this, because a standby may answer for the
+        leader."""
         return self.logged_leader(self.struck_nodes)
 
     def await_leader(self, seconds=CATCH_UP_SECONDS_MAX):

@@ -19,7 +19,7 @@ from certificates import Authority
 from http_server import TOKEN
 
 SECONDS_MAX = 20
-# As in server/net/http.
+# The same value as in server/net/http.
 FORWARD_SECONDS_MAX = 5
 FORWARDS_MAX = 64
 USERS = """
@@ -216,7 +216,7 @@ class Forwarded(unittest.TestCase):
         status, answer = get(self.leaders[0], 1, "locks", wrong)
         self.assertEqual((status, answer["error"]["code"]), (401, "WRONGPASS"))
         self.assertEqual(failures(), before)
-        # The leader would have counted it.
+        # A failed log-in at the leader is counted.
         self.assertEqual(get(self.leaders[1], 1, "locks", wrong)[0], 401)
         self.assertEqual(failures(), before + 1)
 

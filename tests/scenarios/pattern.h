@@ -38,7 +38,7 @@ struct Pattern {
   std::int64_t high = 0;
   std::vector<Pattern> elements = {};
   std::vector<std::string> fields = {};  // for kMap, one name for each element
-  bool has_rest = false;                 // kArray, kMap: more elements may follow
+  bool has_rest = false;                 // for kArray and kMap, more elements may follow
 };
 
 // Names that the steps of a case have given to values.

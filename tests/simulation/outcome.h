@@ -94,9 +94,9 @@ struct Outcome {
   std::int64_t number = 0;
   std::int64_t extra = 0;
   std::vector<Answer> answers;
-  // In order on each key.
+  // They are in order on each key.
   std::vector<Loss> losses;
-  // In order on each key; the engine may choose the order across keys.
+  // They are in order on each key; the engine may choose the order across keys.
   std::vector<ToldEvent> events;
   // The first links of the chain because of which a wait is refused, and the number of all links.
   // For the ledger; not compared.

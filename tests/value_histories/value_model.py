@@ -282,7 +282,7 @@ class Draft:
     # Locks, by SET and by LOCK
 
     def do_set(self, key, value, *options):
-        """Not on a lock that LOCK granted."""
+        """Must not be called on a lock that LOCK granted."""
         old = self.state.get(key)
         if ("NX" in options and old is not None) or ("XX" in options and old is None):
             return None
@@ -310,7 +310,7 @@ class Draft:
         return entry.data.owner
 
     def do_lock(self, key, owner, _px, length_ms):
-        """Only on keys that nobody holds."""
+        """Must be called only on keys that nobody holds."""
         if key in self.state:
             raise WrongType
         token = self._token()

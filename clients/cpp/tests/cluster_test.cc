@@ -72,7 +72,7 @@ class Leaders {
     return number;
   }
 
-  // Its address.
+  // The address of the node.
   std::string NodeOf(const std::string& key) {
     Holders(key);
     return nodes_.at(key);

@@ -28,7 +28,7 @@ export class HoldState {
   constructor(
     readonly terms: Terms,
     readonly owner: Name,
-    /** Its names on the channel. */
+    /** The names of the hold's messages on the channel. */
     readonly names: readonly string[],
     grant: Grant,
   ) {

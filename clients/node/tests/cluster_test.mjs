@@ -75,7 +75,7 @@ async function assertNothingLeft(...names) {
   }
 }
 
-/** On all nodes. */
+/** The sum over all nodes. */
 async function sum(count) {
   const counts = await Promise.all([...nodes.values()].map(count));
   return counts.reduce((total, one) => total + one);

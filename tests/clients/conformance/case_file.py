@@ -29,7 +29,7 @@ class Step:
 
 @dataclasses.dataclass
 class Case:
-    """What it shows, and how."""
+    """What a case shows, and the steps that show it."""
 
     name: str
     line: int
@@ -48,7 +48,7 @@ class Case:
 
 
 class Malformed(Exception):
-    """A line of the file means nothing."""
+    """A line of the file has no meaning."""
 
 
 def value(word):

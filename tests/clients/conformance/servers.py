@@ -20,7 +20,8 @@ SYNC_SECONDS_MAX = 30
 LEADER_SECONDS_MAX = 20
 PARTITIONS = 2
 SLOTS = 16384
-# With them, a node replies while no other leads. The first one also stands for a lost connection.
+# Errors with which a node replies while no other one leads. The first also stands for a lost
+# connection.
 OUTAGE_WORDS = ("CLUSTERDOWN", "LOADING", "TRYAGAIN")
 # An application's user, as docs/SECURITY.md recommends it, and one that only this program uses.
 USERS = """user default on nopass ~* owner:* &* +@all
@@ -59,7 +60,7 @@ class Plain:
         return [self.server.port]
 
     def environment(self, ports):
-        """For a driver that connects to `ports` instead."""
+        """The environment of a driver that connects to `ports` instead."""
         return {"FAIRLOCK_URL": f"redis://127.0.0.1:{ports[0]}"}
 
     def connect(self):

@@ -170,7 +170,7 @@ class FromPythonRedisLock(Moving):
         acquired = []
 
         def wait():
-            # The library waits for its signal, then tries once more, also if the wait has ended.
+            # The library waits for its signal, then tries once more, even if the wait has ended.
             lock = Lock(self.client(), KEY, "old")
             acquired.append(lock.acquire(3) or lock.acquire())
         waiter = threading.Thread(target=wait)

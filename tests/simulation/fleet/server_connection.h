@@ -32,7 +32,7 @@ class ServerConnection final : private command::Transport {
   ServerConnection(const ServerConnection&) = delete;
   ServerConnection& operator=(const ServerConnection&) = delete;
 
-  // To be called in this order in each turn:
+  // Call these in this order in each turn:
   void Receive();
   void CloseIfDisconnected();
   void Execute();

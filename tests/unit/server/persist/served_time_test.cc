@@ -66,7 +66,7 @@ class SharedLog {
     ReplayText(records_.back(), holds);
     record.Clear();
   }
-  // Of the batches, those from `first_batch` on stay.
+  // The batches from `first_batch` on stay.
   void ReplaceBy(std::vector<std::string> slices, std::size_t first_batch) {
     slices.insert(slices.end(), records_.begin() + static_cast<std::ptrdiff_t>(first_batch),
                   records_.end());

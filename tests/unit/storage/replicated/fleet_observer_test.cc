@@ -225,7 +225,7 @@ TEST(FleetObserver, ARecordThatIsGoneIsWrittenAgain) {
   EXPECT_TRUE(Becomes([&] { return Find(*client, "a").has_value(); }));
 }
 
-// For example, by a restore of etcd from a backup.
+// This happens, for example, when etcd is restored from a backup.
 TEST(FleetObserver, AnEarlierRecordOfTheSameRunIsReplaced) {
   const etcd::EtcdServer server;
   const auto client = etcd::ClientOf(server.options());

@@ -23,7 +23,7 @@ _TABLE_SECONDS_MAX = 5.0
 
 
 class Route(Protocol):
-    """From a client to the server of a key."""
+    """Leads from a client to the server of a key."""
 
     @property
     def slot(self) -> int | None:
@@ -163,7 +163,7 @@ def _nodes_of(client: AsyncClusterClient) -> Nodes:
 
 
 class ClusterRoute:
-    """To the node of a fleet that leads the partition of the key."""
+    """Leads to the node of a fleet that leads the partition of the key."""
 
     def __init__(self, client: AsyncClusterClient, key: Name) -> None:
         self._client = client

@@ -49,7 +49,7 @@ final class Clock {
     lead = ahead;
   }
 
-  /** Returns 0 if the system does not tell; rounds down to UNIT. */
+  /** Returns 0 if the system does not know it; rounds down to UNIT. */
   private static long sinceBoot() {
     try {
       String text = Files.readString(UPTIME);
