@@ -77,7 +77,7 @@ TestPreset() {
   # Most tests wait for a server more than they compute.
   if ! ctest --preset "$1" -j "$((2 * $(nproc)))" --output-junit "$results"; then
     # Some tests wait for a server for a bounded time, which may be too short on a loaded machine.
-    echo "Those that failed run once more, one at a time. Who passes now is not steady:"
+    echo "The tests that failed run once more, one at a time. A test that passes now is not steady:"
     ctest --preset "$1" --rerun-failed -j 1 --output-junit "$again" || status=1
   fi
   AddResults "$results" "$again"

@@ -40,7 +40,7 @@ class ReplyWriter {
   RespVersion version() const { return version_; }
   // The code of the error that this writer has written; nullopt if it has not written an error.
   std::optional<ErrorCode> error() const { return error_; }
-  // All bytes of the string, also those before the first reply; valid until the next reply.
+  // All bytes of the string, including those before the first reply; valid until the next reply.
   std::string_view written() const { return out_; }
 
   void Ok() { out_.append(replies::kOk); }

@@ -376,7 +376,7 @@ Action DescribeFailover(Arguments& arguments) {
                    "The partition whose leader is to hand over, if there are several");
   arguments.Text("--to", options->to, "Name of the node that is to lead (any standby)");
   arguments.Flag("--force", options->is_forced,
-                 "Also to a standby that has not read the leader's log yet");
+                 "Hand over even to a standby that has not read the leader's log yet");
   arguments.Duration("--wait,-w", options->wait_ms,
                      "How long to wait until another node leads (30s; 0 for not at all)");
   arguments.Flag("--json", options->is_json, "Print JSON: both leaders, and how long it took");

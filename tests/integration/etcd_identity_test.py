@@ -1,5 +1,5 @@
 """A fleet uses one etcd cluster: a second one in cluster_etcd is refused, and one that was restored
-from a backup is noticed by every node, also by those that start later."""
+from a backup is noticed by every node, even by those that start later."""
 
 import time
 import unittest

@@ -102,7 +102,7 @@ function view() {
       : table("Counts, waits and holds by label", kColumns, rows, (row) => row.label || "",
         { order, foot: rows.length > 1 ? { ...statistics.total, isTotal: true } : null }),
     el("p.muted.note", `Counted since ${moment(since)}.` + (isSpread(state.route.query)
-      ? " Of each time, this is the longest of all partitions." : ""))),
+      ? " Each time is the longest of all partitions." : ""))),
   ];
 }
 
