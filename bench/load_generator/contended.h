@@ -26,7 +26,7 @@ struct ContendedOptions {
 struct ContendedResult {
   std::uint64_t hand_overs = 0;
   double per_second = 0;
-  double latency_p50_us = 0;  // from sending the release to receiving the next grant
+  double latency_p50_us = 0;  // the time from sending the release to receiving the next grant
   double latency_p99_us = 0;
   double server_cpu_us = 0;  // per hand-over
   std::uint64_t observations = 0;

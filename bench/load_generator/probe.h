@@ -12,7 +12,7 @@ struct ProbeOptions {
   Endpoint endpoint;
   std::uint64_t interval_us = 1000;
   double seconds = 5;
-  std::uint64_t begin_at_ns = 0;  // by MonotonicNs; 0 means now
+  std::uint64_t begin_at_ns = 0;  // when to begin, by MonotonicNs; 0 means now
   // Stop half a second after DBSIZE, queried on a second connection, has become 0.
   bool until_empty = false;
 };

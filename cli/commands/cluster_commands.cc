@@ -34,7 +34,7 @@ struct ClusterOptions {
   std::optional<std::string> to;
   std::optional<DurationMs> wait_ms;
   std::string folder;
-  std::string fleet;  // to copy
+  std::string fleet;  // the fleet to copy
   std::optional<std::string> from_etcd;
   std::optional<std::int64_t> partitions;
   std::optional<std::string> etcd;

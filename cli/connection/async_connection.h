@@ -130,7 +130,7 @@ class AsyncConnection {
   std::vector<Endpoint> endpoints_;
   std::size_t next_endpoint_ = 0;
   TimeMs give_up_at_ = kForever;
-  std::string last_error_;  // of the last attempt to connect
+  std::string last_error_;  // the error of the last attempt to connect
   int login_replies_left_ = 0;
   bool is_in_cluster_ = false;
   bool is_at_standby_ = false;

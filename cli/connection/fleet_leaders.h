@@ -91,7 +91,8 @@ class FleetLeaders {
   std::string NameOf(std::size_t partition) const;
 
   std::vector<Leader> leaders_;
-  std::deque<Client> clients_;  // of the leaders, unless there is only the server of `entry`
+  // The clients of the leaders, unless there is only the server of `entry`.
+  std::deque<Client> clients_;
 };
 
 }  // namespace fairlock::cli

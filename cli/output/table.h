@@ -52,7 +52,7 @@ class Table {
   Screen screen_;
   std::vector<std::vector<Cell>> rows_;
   std::vector<std::size_t> widths_;  // empty if not measured yet
-  std::vector<bool> is_dropped_;     // of each column
+  std::vector<bool> is_dropped_;     // whether each column is dropped
 };
 
 }  // namespace fairlock::cli

@@ -29,14 +29,14 @@ namespace fairlock::cli {
 class LockSession {
  public:
   enum class State : std::uint8_t {
-    kAsking,      // in the queue, or about to join it
+    kAsking,      // it is in the queue, or about to join it
     kConfirming,  // granted, not confirmed yet
     kHeld,
     kReleasing,
     // Final states:
     kReleased,  // or never obtained
     kDenied,    // reason() says why; failure() names the first holder, if there is one
-    kFailed,    // by an error, which failure() returns
+    kFailed,    // failure() returns the error
     kLost,      // reason() says why
   };
 

@@ -14,7 +14,7 @@ namespace fairlock::cli {
 struct RunOptions {
   std::vector<std::string> keys;  // if there are several, all are taken or none
   std::string owner;
-  bool is_owner_given = false;  // by the user, so another process may use the same one
+  bool is_owner_given = false;  // the user gave it, so another process may use the same one
   LockArguments words;          // without `ttl_ms` there is only a session; `wait_ms` is always set
   bool is_session = false;
   DurationMs grace_ms = 0;

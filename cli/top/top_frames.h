@@ -15,8 +15,8 @@ struct OverviewView {
   const Overview* before = nullptr;  // the previous refresh, for rates; null if there is none
   Contention sorted_by = Contention::kWaiters;
   std::size_t selected = 0;
-  std::size_t rows = 0;  // of the terminal
-  std::string filter;    // as typed; empty if there is none
+  std::size_t rows = 0;  // the number of rows of the terminal
+  std::string filter;    // the filter as typed; empty if there is none
   std::string server;    // "at 127.0.0.1:3247", or which part of a fleet
 };
 

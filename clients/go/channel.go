@@ -28,7 +28,7 @@ type Channel struct {
 
 	mu       sync.Mutex
 	isClosed bool
-	lines    map[int]*line // by slot
+	lines    map[int]*line // the lines by slot
 	feeds    map[*redis.Client]*feed
 }
 

@@ -36,7 +36,7 @@ type fleet struct {
 
 	mu         sync.Mutex
 	template   *redis.Options           // nil until the cluster client has found a node
-	nodes      map[string]*redis.Client // by address
+	nodes      map[string]*redis.Client // the nodes by address
 	partitions []partition
 	readAt     duration
 }

@@ -18,7 +18,7 @@ type holdState struct {
 	lost       string // why the hold is lost; a lost hold never returns
 	isOver     bool   // its owner releases it, or has transferred it
 	isReleased bool   // there is nothing left to release
-	heir       string // to whom a transfer has been sent, without an answer
+	heir       string // the heir of a transfer that was sent and not answered
 	rumour     string // why the hold may be lost, unless that was the transfer itself
 
 	isEnded bool

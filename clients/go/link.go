@@ -21,7 +21,7 @@ const (
 // must neither wait until the program returns a connection to its pool, nor be repeated by go-redis,
 // after which nobody knows what the reply is about.
 type link struct {
-	options interface{} // those of the program's client, which name the link
+	options interface{} // the options of the program's client, which name the link
 	single  *redis.Client
 	fleet   *fleet // nil if one server has all keys
 	// All waits without a channel of their own use this one.

@@ -15,7 +15,7 @@ type watch struct {
 	onLost func(*Hold)
 
 	mu         sync.Mutex // held during each turn
-	hold       *Hold      // until the first turn
+	hold       *Hold      // keeps the hold in use until the first turn
 	timer      *time.Timer
 	isReported bool
 	isDropped  bool

@@ -180,7 +180,8 @@ class History {
   // Where the newest event of a slot is that may be repeated.
   struct Repeatable {
     Position in_ring = RecordRing::kNone;
-    Position beside = RecordRing::kNone;  // of its copy in rare_; if it is not in_ring, in denied_
+    // The position of its copy in rare_ or, if it is not in_ring, in denied_.
+    Position beside = RecordRing::kNone;
   };
 
   static constexpr EventKinds kSpecialEvents = kRepeatableEvents | kForcedEvents | kRareEvents;

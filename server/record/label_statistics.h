@@ -81,7 +81,7 @@ class LabelStatistics {
     std::size_t index = 0;  // in series_; also the number of its chain in past_
     std::uint32_t minute = 0;
     engine::TimeMs end = 0;             // end of the current minute
-    LabelCounts<std::uint32_t> counts;  // of the current minute
+    LabelCounts<std::uint32_t> counts;  // the counts of the current minute
   };
   // A past minute; its packed counts follow it.
   struct PastMinute {

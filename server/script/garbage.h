@@ -31,7 +31,7 @@ class Garbage {
 
   const LuaMemory& memory_;
   Budget& budget_;
-  int cycles_left_ = 0;           // of Lua's collector
+  int cycles_left_ = 0;           // cycles of Lua's collector
   std::size_t bytes_in_use_ = 0;  // after the last collection
 };
 

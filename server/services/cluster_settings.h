@@ -22,7 +22,7 @@ struct ClusterSettings {
   // The partition that this node must serve; none means any.
   std::optional<std::uint32_t> partition;
   std::string dialect;  // the value of cluster_dialect
-  std::string machine;  // that of cluster_machine, or the name of the machine
+  std::string machine;  // the value of cluster_machine, or the name of the machine
   // See FleetObserverOptions.
   std::chrono::milliseconds balance_after{0};
   std::string compared_options;  // see ComparedOptions

@@ -15,7 +15,7 @@ using storage::replicated::Beat;
 using storage::replicated::NodeRecord;
 
 // The role may differ from what the record says, because the record of a node that is gone remains
-// for some seconds.
+// for a few seconds.
 command::FleetNode NodeOf(const NodeRecord& record, command::FleetRole role, bool is_unreached) {
   const HostAndPort at = SplitAddress(record.address);
   const bool leads = role == command::FleetRole::kLeader;

@@ -86,7 +86,7 @@ class FleetService final : public command::Fleet {
   const ClusterSettings settings_;
   net::LoopPoster to_loop_;
   const FleetHooks hooks_;
-  std::string successor_;  // of a hand-over that has begun
+  std::string successor_;  // the successor named in a hand-over that has begun
   struct {
     std::optional<storage::replicated::Assignment> as;  // none if there is none yet
     std::string obstacle;    // the reason that was reported last why there is none

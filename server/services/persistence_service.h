@@ -106,7 +106,7 @@ class PersistenceService final : public command::Persistence {
   persist::StateLogOptions options_;
   // Where the locks are stored: in a data folder, in etcd, or nowhere.
   struct {
-    std::string path;  // of the data folder
+    std::string path;  // the path of the data folder
     std::unique_ptr<storage::DataFolderHome> folder;
     std::unique_ptr<storage::replicated::ClusterHome> node;
     std::optional<FleetService> fleet;

@@ -167,7 +167,7 @@ struct Shape {
   // Returns whether the value, which is of that type, has the shape. Fills in everything but the
   // library.
   bool (*read)(const Value& value, engine::TimeMs now_unix_ms, LibraryLock& lock);
-  // Completes the plan, which has the ended holders.
+  // Completes the plan, in which the ended holders are already set.
   void (*plan)(const Value& value, const LibraryLock& lock, std::string_view first_waiter,
                LibraryBreak& plan);
 };

@@ -71,7 +71,7 @@ class ListWaiters {
   using Queue = std::list<engine::Attachment*>;
   struct Entry {
     ListWait wait;
-    std::vector<Queue::iterator> places;  // in the queue of each key
+    std::vector<Queue::iterator> places;  // its places in the queues of its keys
   };
 
   boost::unordered_flat_map<const engine::Attachment*, std::unique_ptr<Entry>> waits_;

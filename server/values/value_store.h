@@ -106,7 +106,7 @@ class ValueStore {
   // For the code that stores the values. While the log is on, changes and deletions are recorded.
   void set_logging(bool is_on) { is_logging_ = is_on; }
   bool has_logged() const { return !changed_.empty() || !removed_.empty(); }
-  // Passes on the stored rows that have been removed, then what has changed, and forgets it.
+  // Passes on the stored rows that have been removed and then what has changed, and forgets both.
   void TakeLog(ValueLogSink& sink);
   // The row of a value; of a large one, without its elements.
   rows::Value RowOf(const Value& value, const ValueDetail& detail, engine::TimeMs now) const;
@@ -149,7 +149,7 @@ class ValueStore {
   std::array<std::uint64_t, engine::kDatabases> counts_{};
   ChangedList changed_;
   std::vector<RemovedRow> removed_;
-  std::deque<Content> unfreed_;  // of removed values with many elements
+  std::deque<Content> unfreed_;  // the contents of removed values with many elements
   ValueListener* listener_ = nullptr;
   std::uint64_t changes_ = 0;
   std::uint64_t newest_number_ = 0;

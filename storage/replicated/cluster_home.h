@@ -92,7 +92,7 @@ class ClusterHome final : public LogHome {
   Status BeginLogIfNew();
   Status ReadRest();
 
-  const std::string prefix_;  // of the fleet's keys
+  const std::string prefix_;  // the prefix of the fleet's keys
   struct {
     std::mutex mutex;
     std::condition_variable changed;

@@ -99,7 +99,7 @@ class Source {
     return {status.code(), "the fleet " + options_.source + ": " + status.message()};
   }
 
-  // The record of a node that was killed disappears some seconds later.
+  // The record of a node that was killed disappears a few seconds later.
   Status AwaitNoNode() {
     const std::string nodes = prefix_ + "n/";
     for (auto left = options_.patience;; left -= kLook) {

@@ -38,7 +38,7 @@ bool IsOlder(const NodeRecord& one, const NodeRecord& other) {
 
 }  // namespace
 
-// The record of a leader that is gone remains for some seconds, so the highest epoch counts.
+// The record of a leader that is gone remains for a few seconds, so the highest epoch counts.
 const NodeRecord* LeaderOf(std::span<const NodeRecord> nodes, std::uint32_t partition) {
   const NodeRecord* leader = nullptr;
   for (const NodeRecord& node : nodes) {

@@ -42,7 +42,7 @@ struct FleetObserverOptions {
 // Reads the description of the fleet, which may have to be created first. Assigns a partition to
 // this node, which never changes.
 //
-// Writes the record of this node with a lease, so that it disappears some seconds after the node.
+// Writes the record of this node with a lease, so that it disappears a few seconds after the node.
 // Failures only change FleetView::error; the next round tries again.
 //
 // Refuses this node if another running node has the same name but a different address. If the

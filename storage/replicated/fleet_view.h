@@ -31,7 +31,8 @@ struct Assignment {
 };
 
 struct FleetView {
-  std::optional<Assignment> assignment = {};  // of this node; none if there is none yet
+  // The assignment of this node; none if there is none yet.
+  std::optional<Assignment> assignment = {};
   TimeMs read_at = kNever;  // when it asked for the nodes; kNever if it has not asked yet
   std::string error = {};   // why the last attempt to read them failed; empty if it did not fail
   std::vector<NodeRecord> nodes = {};  // sorted by name

@@ -33,7 +33,7 @@ std::optional<std::string> ChooseSuccessor(std::span<const NodeRecord> nodes,
   if (own.partition >= leaders.size() || leaders[own.partition]->name != own.name) {
     return std::nullopt;
   }
-  std::map<std::string, std::size_t> led;  // by machine
+  std::map<std::string, std::size_t> led;  // how many partitions each machine leads
   for (const NodeRecord* const leader : leaders) ++led[leader->machine];
   const auto rank = [&](const NodeRecord& node) { return std::tie(led[node.machine], node.name); };
   const NodeRecord* best = nullptr;

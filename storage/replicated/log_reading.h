@@ -47,7 +47,7 @@ std::string HeadingValue(std::uint64_t first_frame, const StoredRecord& heading)
 
 struct StoredHeading {
   std::uint64_t first_frame = 0;
-  StoredRecord record;  // its bytes are part of the value
+  StoredRecord record;  // a view of a part of the value
   SnapshotHeading decoded;
 };
 // Decodes such a value, which must outlive the result.
@@ -57,7 +57,7 @@ Result<StoredHeading> ParseHeadingValue(std::string_view value, const PartitionK
 struct FrameMark {
   std::uint64_t number = 0;
   std::int64_t mod_revision = 0;
-  std::uint64_t hash = 0;  // of the value
+  std::uint64_t hash = 0;  // the hash of the value
 
   friend bool operator==(const FrameMark&, const FrameMark&) = default;
 };

@@ -19,7 +19,8 @@ namespace fairlock::storage::replicated {
 
 struct ReplicatedStoreOptions {
   std::size_t frame_bytes_max = kFrameBytesMax;
-  std::size_t group_bytes_max = kGroupBytesMax;  // of one append; readers refuse a longer group
+  // The most bytes of one append; readers refuse a longer group.
+  std::size_t group_bytes_max = kGroupBytesMax;
   // How long one call may take, including all endpoints, and the pause before the next call.
   std::chrono::milliseconds call_timeout{2'000};
   std::chrono::milliseconds pause{50};
@@ -92,7 +93,7 @@ class ReplicatedStore final : public Store {
   std::int64_t compacted_revision_ = 0;
   struct {
     std::atomic<std::int64_t> revision = 0;
-    std::atomic<std::uint64_t> bytes = 0;  // of all frames
+    std::atomic<std::uint64_t> bytes = 0;  // the total size of all frames
   } committed_;
   std::atomic<int> attempts_left_ = kUnlimited;
   mutable std::mutex mutex_;

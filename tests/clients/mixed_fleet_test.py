@@ -199,7 +199,7 @@ class MixedFleet(unittest.TestCase):
     def check_that_all_are_in_order(self, events):
         """Requires that grants follow the order of the queue. A value joins the queue with its
         second request, but its place depends on the time of its first one."""
-        asked = {}  # in the order of the first denial
+        asked = {}  # clients in the order of their first denial
         standing = set()
         for event in events:
             owner = event["owner"]

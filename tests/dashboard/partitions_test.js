@@ -14,7 +14,7 @@ const kPartitions = [0, 1, 2];
 let browser;
 let etcd;
 let leaders;
-let standby;  // of partition 0
+let standby;  // the standby of partition 0
 const clients = [];
 
 const clusterOf = async ({ origin }) =>

@@ -1,5 +1,5 @@
 // Makes the pictures in docs/DASHBOARD.md: each view in light and dark, wide and narrow. Takes five
-// minutes, so that the charts have some minutes to show. Needs Debian's pngquant.
+// minutes, so that the charts have a few minutes to show. Needs Debian's pngquant.
 //
 //     FAIRLOCKD=build/release/bin/fairlockd node tests/dashboard/pictures.js docs/pictures
 import { execFileSync } from "node:child_process";

@@ -26,9 +26,9 @@ class FaultyStore final : public Store {
   Status Replace(const StoredRecord& heading, std::uint64_t first_batch) override;
   Status Sync() override;
 
-  // Makes the k-th write from now (1: the next append, replacement or sync) fail with `status`, and
-  // also every later write until a crash. With `leaves_its_bytes`, the failed write takes effect
-  // anyway, like one that reports its error too late.
+  // Makes the k-th write from now (1 is the next append, replacement or sync) fail with `status`,
+  // and also every later write until a crash. With `leaves_its_bytes`, the failed write takes
+  // effect anyway, like one that reports its error too late.
   void FailWrite(std::uint64_t k, Status status, bool leaves_its_bytes = false);
 
   void CrashProcess();

@@ -93,7 +93,7 @@ def grow(fleet):
 
 
 def add_member(port, url):
-    """etcd refuses until the members have been connected for some seconds."""
+    """etcd refuses until the members have been connected for a few seconds."""
     give_up = time.monotonic() + own_fleet.START_SECONDS_MAX
     while True:
         try:

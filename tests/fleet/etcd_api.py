@@ -17,7 +17,7 @@ def call(port, path, seconds=SECONDS_MAX, **fields):
     try:
         return exchange(port, path, seconds, fields)
     except OSError as error:
-        # A member forgets its tokens when it ends, and after some minutes.
+        # A member forgets its tokens when it ends, and after a few minutes.
         if port not in passwords or "auth token" not in str(error):
             raise
     tokens.pop(port, None)

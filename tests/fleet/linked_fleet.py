@@ -77,7 +77,7 @@ class LinkedFleet(Fleet):
         self.etcd_ports = [self._port_of(member, "--listen-client-urls")
                            for member in self.members]
         self.links = []
-        self.carriers = []  # of the clients' connections, and of all others
+        self.carriers = []  # carry the clients' connections, and all others
         self._link_peers()
         for node in self.nodes:
             node.etcd_links = [self._link(node.name, f"e{i}", port)

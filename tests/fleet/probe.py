@@ -21,8 +21,8 @@ class Probe(threading.Thread):
         self.key = f"fleet:probe{tag}"
         self.is_over = threading.Event()
         self.began = time.monotonic()
-        self.times = []           # of acknowledgements, in seconds of the monotonic clock
-        self.durations = []       # of the same requests, in seconds
+        self.times = []           # the times of acknowledgements, in seconds of the monotonic clock
+        self.durations = []       # how long the same requests took, in seconds
         self.errors = []
         self.session = sessions.Session(ports, History(), self.is_over, sessions.PAUSE_S)
 

@@ -2,7 +2,7 @@
 
 The rule: no surface names as leader a node that does not lead; none says ready where no lock is
 granted; each member of etcd that serves nothing is shown with its error; each age is shown. A node
-needs some seconds to notice what happened; then all of this is true, and stays so.
+needs a few seconds to notice what happened; then all of this is true, and stays so.
 
 Each way to break a fleet is a row of a table. Two chains of them run at the same time, because
 nodes wait most of the time.
@@ -139,8 +139,8 @@ class State:
     make: typing.Callable
     heal: typing.Callable | None = None
     leads: frozenset = frozenset({OLD})  # one of these does; empty if nobody does
-    serving: frozenset = ALL          # those of them that are alive
-    silent: frozenset = NOBODY        # those that cannot answer
+    serving: frozenset = ALL          # the nodes that serve, as far as they are alive
+    silent: frozenset = NOBODY        # the nodes that cannot answer
     unsure: bool = False              # the leader before is alive, but etcd does not confirm it
     awaits_acceptance: bool = False
     # The members of etcd that serve nothing to a node, by the kind of node.

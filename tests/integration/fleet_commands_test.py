@@ -72,7 +72,7 @@ class FleetCommands(unittest.TestCase):
         self.assertEqual(seen["role"], "standby")
         self.assertEqual(seen["epoch"], 1)
 
-        # A node that was killed is no longer listed after some seconds.
+        # A node that was killed is no longer listed after a few seconds.
         standby.kill()
         self.await_status(leader, lambda one: len(one["nodes"]) == 2, seconds=20)
 

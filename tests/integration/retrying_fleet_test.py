@@ -39,7 +39,7 @@ class Fleet:
             self.plan(phases.uniform(0, ROUND_S), self.ask, job)
         self.first_questions = itertools.count()
         self.served = []
-        self.gaps_s = []          # from each release to the next grant
+        self.gaps_s = []          # the time from each release to the next grant
         self.released_at = None
 
     def plan(self, at, action, job):

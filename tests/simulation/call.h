@@ -66,7 +66,7 @@ struct RedisSight {
   enum Bit : std::uint8_t { kExists = 1, kHeld = 2, kRedisWay = 4, kSemaphore = 8 };
 
   int bits = 0;
-  int owner = 0;                  // of the oldest hold
+  int owner = 0;                  // the owner of the oldest hold
   engine::DurationMs ttl_ms = 0;  // 0 if the key never expires
 
   friend bool operator==(const RedisSight&, const RedisSight&) = default;

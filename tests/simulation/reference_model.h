@@ -225,7 +225,7 @@ class ReferenceModel {
   std::uint64_t next_line_ = 1;
   engine::EngineCounts totals_;  // counts that only increase
   std::vector<ToldEvent> told_;
-  TimeMs now_ = 0;  // of the latest call
+  TimeMs now_ = 0;  // the time of the latest call
 };
 
 }  // namespace fairlock::simulation

@@ -135,7 +135,7 @@ class Simulator {
   Outcome model_outcome_;
   std::size_t expiries_followed_ = 0;  // how many of the engine's expiries the model has repeated
   std::size_t steps_run_ = 0;
-  std::vector<bool> is_open_;     // by channel
+  std::vector<bool> is_open_;     // whether each channel is open
   std::size_t left_in_step_ = 0;  // number of commands left; 0 if not within a step
   std::vector<int> step_keys_;    // the keys that were named in the step
   std::uint64_t hash_ = 0xcbf29ce484222325ULL;

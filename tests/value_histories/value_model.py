@@ -96,7 +96,7 @@ class Draft:
         return empty if entry is None else entry.data
 
     def _put(self, key, kind, data):
-        """Stores the data of a value; without any, there is no value."""
+        """Stores the data of a value, or deletes the value if there are none."""
         old = self.state.pop(key, None) if not data else self.state.get(key)
         if data:
             self.state[key] = Entry(kind, data, old.ttl if old else None)

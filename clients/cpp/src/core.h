@@ -97,7 +97,7 @@ struct Waiting {
   std::deque<Message> messages;
   bool is_cancelled = false;
   bool has_asked = false;                   // the server may know of it
-  boost::asio::cancellation_signal signal;  // of its coroutine
+  boost::asio::cancellation_signal signal;  // cancels its coroutine
   std::optional<std::stop_callback<std::function<void()>>> on_stop;
 };
 

@@ -140,7 +140,7 @@ awaitable<void> Link::Run() {
     }
     if (stream == nullptr) connection_.Set(error);
     if (stream != nullptr && stream == stream_) Drop(error);
-    // A node that accepts connections but does not serve is not asked more and more often.
+    // A node that accepts connections but does not serve must not be asked more and more often.
     if (stream != nullptr && BootClock::now() - begun_at > kPauseMax) pauses = {};
     asio::steady_timer pause(io_, pauses.Next());
     co_await pause.async_wait(kQuietly);

@@ -103,8 +103,8 @@ class ClusterTest : public testing::Test {
   [[nodiscard]] std::string Key(const std::string& tag) const { return "{" + tag + "}" + name; }
 
   const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-  const std::string low = Key("b");   // in the first partition
-  const std::string high = Key("a");  // in the second one
+  const std::string low = Key("b");   // a key of the first partition
+  const std::string high = Key("a");  // a key of the second partition
   Leaders leaders;
   Client client{Fleet()};
 };

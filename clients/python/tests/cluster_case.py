@@ -102,13 +102,13 @@ class ClusterCase(unittest.TestCase):
             return {name.decode() for name in connection.ask("PUBSUB", "CHANNELS")}
 
     def wrong_leader(self, key):
-        """What a node would reply that takes a node of another partition for the leader."""
+        """What a node would reply that mistakes a node of another partition for the leader."""
         slot = redis.cluster.key_slot(key.encode())
         other = next(node for node in self.fleet.nodes if node.port != self.leader(key).port)
         return redis.exceptions.MovedError(f"{slot} 127.0.0.1:{other.port}")
 
     def mislead(self, client, key):
-        """The library takes another node for the leader of the key."""
+        """Makes the library mistake another node for the leader of the key."""
         route = _routes.ClusterRoute(client, key)
         route.find()
         route.heed(self.wrong_leader(key))

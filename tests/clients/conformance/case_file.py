@@ -14,7 +14,7 @@ class Step:
     """One line of a case."""
 
     line: int
-    label: str | None  # of a request whose reply a later step awaits
+    label: str | None  # the label of a request whose reply a later step awaits
     actor: str | None  # a participant, or None
     verb: str
     words: list[str]

@@ -29,7 +29,7 @@ class Stack:
     version: list                 # a command that prints it, and fails if the library is missing
     program: list                 # the worker; {build} stands for the folder of built programs
     modes: tuple = BOTH
-    build: list = ()              # in the folder of this file
+    build: list = ()              # the command that builds it, in the folder of this file
     environment: dict = dataclasses.field(default_factory=dict)
 
     def found_version(self):

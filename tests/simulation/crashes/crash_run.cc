@@ -75,13 +75,13 @@ class MemoryHome final : public storage::LogHome {
   storage::LogEnd end_;
 };
 
-// The state as text: what does not depend on the time, and the time that is left. Times are kNever
-// for what has no end.
+// The state as text, in two parts: what does not depend on the time, and the times that are left. A
+// time is kNever if there is no end.
 struct Picture {
   persist::RowTexts contents;
   std::map<std::string, DurationMs> times_left;
-  std::map<std::string, DurationMs> lengths;                   // of leases, as recorded
-  std::map<std::string, std::optional<std::uint32_t>> limits;  // by key
+  std::map<std::string, DurationMs> lengths;                   // the lengths of leases, as recorded
+  std::map<std::string, std::optional<std::uint32_t>> limits;  // the limits by key
   engine::Token next_token = 0;
 };
 

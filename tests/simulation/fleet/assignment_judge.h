@@ -46,7 +46,7 @@ class AssignmentJudge {
 
   const std::string prefix_;
   const std::uint32_t partitions_;
-  std::map<std::string, bool> is_free_;  // by run
+  std::map<std::string, bool> is_free_;  // whether each run may choose its partition
   std::int64_t claimed_at_ = 0;          // the revision of the newest claim
   Records records_;
   std::vector<Records> since_claim_ = {{}};  // what the records were since the newest claim

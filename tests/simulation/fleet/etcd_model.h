@@ -65,8 +65,8 @@ class EtcdModel {
     std::int64_t revision = 1;
     std::int64_t compacted = 0;
     std::map<std::string, Versions> keys = {};
-    std::deque<etcd::WatchEvent> changes = {};  // since the compacted revision
-    std::map<std::int64_t, Lease> leases = {};  // by id
+    std::deque<etcd::WatchEvent> changes = {};  // all changes since the compacted revision
+    std::map<std::int64_t, Lease> leases = {};  // the leases by id
   };
 
   const Version* Find(const std::string& key, std::int64_t revision) const;

@@ -20,7 +20,7 @@ struct Setting {
   std::uint64_t seed = 0;
   int partitions = 1;
   int nodes = 3;
-  int late_nodes = 0;            // those that join later
+  int late_nodes = 0;            // how many join later
   int machines = 1;              // on which the nodes run
   int lost_nodes_max = 0;        // how many nodes may be lost for good
   bool has_fixed_nodes = false;  // the configuration of some nodes says which partition they serve

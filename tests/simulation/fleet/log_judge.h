@@ -27,7 +27,8 @@ class LogJudge {
 
  private:
   std::uint64_t frames_max_;
-  std::map<std::string, std::uint64_t> frames_;  // by the prefix of their keys
+  // The number of frames of each log, by the prefix of their keys.
+  std::map<std::string, std::uint64_t> frames_;
   std::optional<std::string> violation_;
 };
 

@@ -26,9 +26,10 @@ struct MembershipOptions {
   storage::etcd::EtcdOptions etcd;
   std::string machine;
   std::int64_t started_unix_ms = 0;
-  std::optional<std::uint32_t> partition;                // as in FleetObserverOptions
-  TimeUs balance_after = 0;                              // the same
-  std::function<storage::replicated::TimeMs()> now_ms;   // of a clock that does not stand still
+  std::optional<std::uint32_t> partition;  // as in FleetObserverOptions
+  TimeUs balance_after = 0;                // the same
+  // The time of a clock that does not stand still.
+  std::function<storage::replicated::TimeMs()> now_ms;
   std::function<void()> on_view;                         // called by the fiber of the observer
   std::function<engine::DurationMs()> unsure_ms;         // as in FleetKnowledge
   std::function<bool(const std::string& node)> reaches;  // whether it can connect to that node

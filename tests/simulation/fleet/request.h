@@ -36,7 +36,7 @@ struct Request {
   int owner = 0;  // the client that sends it
   int about = 0;  // the owner that a read asks about
   int key = 0;
-  int partition = 0;  // that of the key
+  int partition = 0;  // the partition of the key
   TimeUs lease = 0;
   bool waits = false;
   bool notifies = false;

@@ -29,13 +29,14 @@ struct RunOptions {
   std::optional<std::uint32_t> partition = {};  // the partition that it must serve
   TimeUs balance_after = 0;                     // cluster_balance
   storage::replicated::Beat highest = {};       // as in ClusterOptions
-  bool has_second_endpoint = false;             // of etcd
+  bool has_second_endpoint = false;             // whether etcd has one
   bool has_records = false;                     // whether it writes a record
   engine::DurationMs restart_grace_ms = 0;
   bool keeps_lines = true;
-  TimeUs boot_offset = 0;                                  // offset of the machine's boot clock
-  std::function<TimeUs()> wall_offset = [] { return 0; };  // of its wall clock, which may be set
-  TimeUs turn = kMs;                                       // how long a turn takes
+  TimeUs boot_offset = 0;  // offset of the machine's boot clock
+  // The offset of its wall clock, which may be set.
+  std::function<TimeUs()> wall_offset = [] { return 0; };
+  TimeUs turn = kMs;  // how long a turn takes
 };
 
 enum class RunEnd : std::uint8_t {

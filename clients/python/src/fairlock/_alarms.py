@@ -54,7 +54,7 @@ class Alarms:
         self._gate = threading.Condition()
         self._new: dict[Alarm, None] = {}
         self._heap: list[tuple[float, int, Alarm]] = []
-        self._cancelled = 0  # since the heap was cleaned; an estimate
+        self._cancelled = 0  # how many since the heap was cleaned; an estimate
         self._wakes_at = math.inf
         self._is_running = False
 

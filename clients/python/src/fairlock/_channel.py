@@ -31,7 +31,7 @@ class Channel:
         self.name = f"fairlock:{make_owner()}"
         self._process = os.getpid()
         self._gate = threading.Lock()
-        self._guard = threading.Lock()  # of the topics
+        self._guard = threading.Lock()  # protects the topics
         self._topics = Topics(self.name, lambda key: route_to(client, key), Subscriber)
         route = lasting_route(client)
         if route is not None:

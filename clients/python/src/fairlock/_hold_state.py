@@ -38,7 +38,7 @@ class HoldState:
         self.deadline = grant.sent_at + terms.lease
         self.is_over = False  # its owner releases it, or has transferred it
         self.is_released = False  # there is nothing left to release
-        self._heir: Name | None = None  # to whom a transfer has been sent, without an answer
+        self._heir: Name | None = None  # the heir of a transfer that was sent and not answered
         self._rumour: str | None = None  # why it may be lost, unless that was the transfer itself
         self._lost: str | None = None
         self._process = os.getpid()

@@ -161,7 +161,7 @@ class Lock:
         self._owner = owner
         self._channel = channel
         self._on_lost = on_lost
-        self._entered: dict[int, list[Hold]] = {}  # by thread
+        self._entered: dict[int, list[Hold]] = {}  # the holds by thread
 
     def acquire(self) -> Hold:
         """Takes the lock, or raises Denied."""

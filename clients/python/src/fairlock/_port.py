@@ -18,7 +18,7 @@ from ._steps import (Answer, Ask, Flow, Listen, Outstanding, Result, Step, Subsc
                      Subscription)
 from ._terms import now
 
-Mailbox = queue.SimpleQueue  # of Message
+Mailbox = queue.SimpleQueue  # a queue of Messages
 REDIRECTIONS_MAX = 5
 
 

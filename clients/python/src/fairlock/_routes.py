@@ -154,7 +154,7 @@ class Nodes:
             own.pool.release(connection)
 
 
-_nodes: MutableMapping[object, Nodes] = weakref.WeakKeyDictionary()  # by client
+_nodes: MutableMapping[object, Nodes] = weakref.WeakKeyDictionary()  # the nodes by client
 
 
 def _forget_locks() -> None:

@@ -38,7 +38,7 @@ class Topics:
                  new_subscriber: Callable[[Any], Any]) -> None:
         self._base = base
         self._route_to = route_to  # a key
-        self._new_subscriber = new_subscriber  # with a route
+        self._new_subscriber = new_subscriber  # makes a subscriber for a route
         self._by_slot: dict[int | None, Topic] = {}
         self.subscribers: list[Any] = []
 

@@ -34,7 +34,7 @@ class Watch(Generic[AnyHold]):
         self._renews = renews
         self._on_lost = on_lost
         self._held = held  # used by the thread that has taken the lock
-        self._wake: threading.Event | None = None  # for the thread, once there is one
+        self._wake: threading.Event | None = None  # wakes the thread, once there is one
         self._alarm: Alarm | None = None  # which starts the thread
         note_held(held, route.place, state)
         if renews or on_lost is not None or channel is not None:

@@ -160,7 +160,7 @@ class CrowdTest : public ModesTest {
 };
 
 TEST_F(CrowdTest, FollowsInTheNextCallsOfAdvance) {
-  EXPECT_EQ(CountHolders(), 11U);  // one for each queue, and then ten a turn
+  EXPECT_EQ(CountHolders(), 11U);  // one for each queue at once, and then ten in each turn
   Token newest = 0;
   for (int turn = 2; CountHolders() < kReaders; ++turn) {
     ASSERT_LT(turn, 20);
@@ -171,7 +171,7 @@ TEST_F(CrowdTest, FollowsInTheNextCallsOfAdvance) {
     EXPECT_LE(CountHolders(), static_cast<std::uint64_t>(11 * turn));
   }
   for (const Resolution& resolution : Taken()) {
-    EXPECT_GT(resolution.token, newest);  // in the order of arrival
+    EXPECT_GT(resolution.token, newest);  // they are granted in the order of arrival
     newest = resolution.token;
   }
   EXPECT_EQ(PositionOf("last"), 1U);

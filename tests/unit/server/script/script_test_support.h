@@ -57,7 +57,7 @@ class ScriptStage {
 
   Interpreter interpreter;
   KeyHost host;
-  std::uint64_t used_ns = 0;  // by earlier scripts, of the time of the next
+  std::uint64_t used_ns = 0;  // how much of the next script's time earlier scripts have used
 
  private:
   std::string Run(std::string_view text, const RunOptions& options);

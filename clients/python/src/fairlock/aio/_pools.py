@@ -95,7 +95,7 @@ def _own_sentinels(manager: Any) -> Any:
     return mine
 
 
-_pools: MutableMapping[Any, OwnPool] = weakref.WeakKeyDictionary()  # by that of the client
+_pools: MutableMapping[Any, OwnPool] = weakref.WeakKeyDictionary()  # ours by the client's
 
 
 def own_pool(of_client: Any) -> OwnPool:

@@ -18,7 +18,7 @@ from ._channel import Channel
 from ._routes import Route
 from ._tasks import limited, within
 
-Mailbox = asyncio.Queue  # of Message
+Mailbox = asyncio.Queue  # a queue of Messages
 class Port:
     """Belongs to one acquisition or hold, and to one task at a time. With `acquires`, a request
     goes on if that task is cancelled."""

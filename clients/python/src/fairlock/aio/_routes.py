@@ -152,7 +152,7 @@ async def _ask_for_slots(own: OwnPool) -> Any:
         await own.pool.release(connection)
 
 
-_nodes: MutableMapping[object, Nodes] = weakref.WeakKeyDictionary()  # by client
+_nodes: MutableMapping[object, Nodes] = weakref.WeakKeyDictionary()  # the nodes by client
 
 
 def _nodes_of(client: AsyncClusterClient) -> Nodes:

@@ -27,20 +27,20 @@ class Subscriber:
     """
 
     def __init__(self, route: Route) -> None:
-        self.route = route  # of any key of the partition
+        self.route = route  # the route of any key of the partition
         #: By name. The channel changes it.
         self.topics: dict[str, Topic] = {}
         #: Held during each request about these topics.
         self.gate = asyncio.Lock()
         self._pubsub: Any = None  # while it is connected
-        self._address: Address | None = None  # of the node
-        self._number = 0  # of connections until now
+        self._address: Address | None = None  # the address of the node
+        self._number = 0  # the number of connections until now
         self._asked: set[str] = set()  # the names that this connection has asked for
         # By name. Each is set when the subscription is confirmed, or set and removed when an
         # attempt fails.
         self._events: dict[str, asyncio.Event] = {}
         self._failure: Exception = redis.ConnectionError("not connected")  # the last one
-        self._calls = 0  # of subscribe() that wait
+        self._calls = 0  # how many calls of subscribe() wait
         self._reader: asyncio.Task[None] | None = None
 
     async def subscribe(self, topic: Topic, doubted: int | None) -> int:

@@ -36,7 +36,7 @@ class Watch(Generic[AnyHold]):
         self._renews = renews
         self._on_lost = on_lost
         self._held = held  # used by the task that has taken the lock
-        self._wake: asyncio.Event | None = None  # for the task, once there is one
+        self._wake: asyncio.Event | None = None  # wakes the task, once there is one
         self._timer: asyncio.TimerHandle | None = None  # which starts the task
         note_held(held, route.place, state)
         if channel is not None:

@@ -29,7 +29,7 @@ final class Channel {
 
   private final String id;
   private final Server.Timers timers;
-  private final Map<Integer, Line> lines = new HashMap<>(); // by slot
+  private final Map<Integer, Line> lines = new HashMap<>(); // the lines by slot
   private final Map<Server, Feed> feeds = new HashMap<>();
   private boolean isClosed;
 
@@ -231,7 +231,7 @@ final class Channel {
 
     private final Server server;
     private final CompletableFuture<Subscriber> connection = new CompletableFuture<>();
-    private final Map<String, Line> lines = new HashMap<>(); // by name
+    private final Map<String, Line> lines = new HashMap<>(); // the lines by name
     private boolean isFeedClosed;
     private Throwable failure;
     private volatile boolean isAsked; // whether the server is still there

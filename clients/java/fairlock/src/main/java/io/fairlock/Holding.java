@@ -42,13 +42,13 @@ final class Holding {
   private String lost; // Why it is lost. A lost hold never returns.
   private boolean isOver; // Its owner releases it, or has transferred it.
   private boolean isReleased; // There is nothing left to release.
-  private String heir; // to whom a transfer has been sent, without an answer
+  private String heir; // the heir of a transfer that was sent and not answered
   private String rumour; // why it may be lost, unless that was the transfer itself
   private CompletableFuture<Void> releasing;
   private boolean renews;
   private boolean isRenewing;
   private boolean isDropped;
-  private Hold program; // until the first turn
+  private Hold program; // keeps the hold in use until the first turn
   private ScheduledFuture<?> turn;
 
   Holding(Acquisition from, Acquisition.Grant grant, Executor executor) {

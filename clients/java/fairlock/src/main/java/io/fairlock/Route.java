@@ -144,7 +144,7 @@ interface Route {
     }
 
     private final Function<String, Server> connect;
-    private final Map<String, Server> nodes = new LinkedHashMap<>(); // by address
+    private final Map<String, Server> nodes = new LinkedHashMap<>(); // the nodes by address
     private List<Partition> partitions = List.of();
     private long readAt = Clock.now() - READ_PAUSE;
     private CompletableFuture<Void> reading;

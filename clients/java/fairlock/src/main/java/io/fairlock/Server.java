@@ -49,7 +49,7 @@ final class Server {
   private final RedisClient lettuce;
   private final RedisURI uri;
   private final Timers timers;
-  private final long patience; // for a reply
+  private final long patience; // how long to wait for a reply
   private final Set<CompletableFuture<Void>> closing = ConcurrentHashMap.newKeySet();
   private CompletableFuture<Link> link;
   private boolean isClosed;

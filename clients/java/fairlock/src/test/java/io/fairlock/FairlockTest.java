@@ -171,7 +171,7 @@ class FairlockTest extends Bench {
       Logger.getLogger("io.fairlock").removeHandler(handler);
     }
     assertEquals(2, losses.size());
-    assertEquals("kept", kept.keys().get(0)); // until here
+    assertEquals("kept", kept.keys().get(0)); // It is in use until here.
   }
 
   private void drop(String key, LockOptions options) throws InterruptedException {
