@@ -35,7 +35,7 @@ bool IsThread(std::string_view text) {
          text[kUuidLength] == ':' && std::ranges::all_of(text.substr(kUuidLength + 1), IsDecimal);
 }
 
-// A name in the form in which it is part of other keys, which a cluster keeps in the same slot.
+// A name as it appears within other keys, so that a cluster keeps these in the same slot.
 std::string Braced(std::string_view name) {
   if (name.find('{') != std::string_view::npos) return std::string(name);
   return std::string("{").append(name).append("}");

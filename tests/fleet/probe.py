@@ -10,7 +10,7 @@ from records import History
 import sessions
 
 PAUSE_S = 0.02
-PATIENCE_S = 0.7       # more than the fault clients-delayed takes
+PATIENCE_S = 0.7       # longer than the delay of the fault clients-delayed
 
 
 class Probe(threading.Thread):

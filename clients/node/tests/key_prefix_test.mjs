@@ -32,7 +32,7 @@ function nodeRedis(create, keyPrefix) {
   };
 }
 
-/** Version 5 with the property in which version 6 keeps its prefix. */
+/** Version 5, with the property in which version 6 stores its prefix. */
 function likeVersion6(prefix) {
   return async (...options) => {
     const client = await nodeRedis(createClient)(...options);

@@ -185,7 +185,7 @@ class SilentConnections(support.Case):
         fairlock.lock(client, "k").acquire().release()
         self.proxy.is_silent = True
         for wait in (0, 1):
-            # Without bounds, it would take the time-out of the client.
+            # Without bounds, the call would take as long as the time-out of the client.
             with ends_within(self, wait + 3 + AT_ONCE_SECONDS_MAX), \
                     self.assertRaises((redis.TimeoutError, redis.ConnectionError)):
                 fairlock.lock(client, "k", wait=wait).acquire()

@@ -56,7 +56,8 @@ def translated(error: Exception, keys: tuple[Name, ...]) -> Exception:
                              f"the lock needs a RedisCluster as its client: {error}")
     if isinstance(error, redis.ResponseError) and "unknown command" in str(error).lower():
         return NotFairlock(f"{names}: the server is not fairlock, it may be Redis: {error}")
-    if type(error) in (redis.ConnectionError, redis.TimeoutError):  # others have other arguments
+    # Other errors have other arguments.
+    if type(error) in (redis.ConnectionError, redis.TimeoutError):
         return type(error)(f"{names}: {error}")
     return error
 

@@ -34,7 +34,8 @@ class _AtTheEnd:
         weakref.finalize(client, self.unused.append, pool).atexit = False
 
     async def begin(self) -> None:
-        """Call this before a connection is opened, unless it has begun and no pool is unused."""
+        """Must be called before a connection is opened, unless it was called before and no pool is
+        unused."""
         if not self.has_begun:
             self.has_begun = True
             await self._generator.__anext__()

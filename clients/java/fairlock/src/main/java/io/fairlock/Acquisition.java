@@ -196,7 +196,8 @@ final class Acquisition {
       return send(terms.lock(owner, wait, line.name, explains))
           .whenComplete((answer, failure) -> {
             if (failure != null && Failures.isWithoutSubscriber(failure)) {
-              feed.close(Failures.bare(failure)); // It is not at the server that has the key.
+              // The subscription is not at the server that has the key.
+              feed.close(Failures.bare(failure));
             }
           }).thenCompose(answer -> {
             if (answer.reply() instanceof Long token) {
