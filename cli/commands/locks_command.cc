@@ -75,7 +75,7 @@ class LocksPrinter {
       context_.Print(Opening() + "],\n");
       boost::json::object rest = {{"shown", shown_}, {"found", found}};
       AddFailed(rest, leaders);
-      // Its opening brace is already printed.
+      // The opening brace of the object is already printed.
       context_.PrintJsonText(json::Written(rest).substr(1) + "\n");
     } else if (found == 0) {
       context_.Print("No matching lock is held or waited for.\n");

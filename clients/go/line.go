@@ -24,7 +24,7 @@ type line struct {
 	feed    *feed         // nil until it is subscribed
 	settled chan struct{} // closed when it is subscribed, or has failed
 	failure error         // the last one
-	isOver  bool          // it has failed for good
+	isOver  bool          // whether it has failed for good
 }
 
 func newLine(c *Channel, to route) *line {

@@ -114,7 +114,8 @@ func TestWhatIsNotNested(t *testing.T) {
 	b.expect(during == nil, "%v", during)
 	b.unlock(hold)
 	_, err = b.result(waiting)
-	b.expect(errors.Is(err, context.Canceled), "%v", err) // Its context was that of the hold.
+	// The context of the wait was that of the hold.
+	b.expect(errors.Is(err, context.Canceled), "%v", err)
 	b.expectNothingLeft("k", "j")
 }
 

@@ -15,7 +15,7 @@ namespace fairlock::storage::replicated {
 struct MemberState {
   std::string endpoint = {};
   std::string error = {};   // why the member serves nothing; empty if it serves
-  bool is_refused = false;  // it belongs to another etcd cluster
+  bool is_refused = false;  // whether it belongs to another etcd cluster
   std::string version = {};
   bool is_leader = false;
   std::uint64_t size_bytes = 0;

@@ -60,8 +60,8 @@ class LogCopy {
 
   enum class Continuation : std::uint8_t {
     kNone,        // the log does not continue what was read
-    kSameLog,     // it does
-    kNewHeading,  // it does, and then a snapshot has replaced the heading
+    kSameLog,     // the log continues it
+    kNewHeading,  // the log continues it, and then a snapshot has replaced the heading
   };
 
   Result<Continuation> Compare(const PageReader& pages, const PinnedLog& log,

@@ -35,7 +35,7 @@ STATES = {
 }
 TIMES = {"ttl", "pttl", "expiretime", "pexpiretime"}
 CALL = "return redis.call(unpack(ARGV))"
-# Their keys are where the row of the table says, but not at fixed positions.
+# The keys of these commands are where the row of the table says, but not at fixed positions.
 WITH_COUNT = {"zinterstore": ["zinterstore", "", "2", "", ""],
               "zunionstore": ["zunionstore", "", "1", ""],
               "eval": ["eval", "return #KEYS[1]", "1", ""],

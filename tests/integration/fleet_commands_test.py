@@ -35,7 +35,7 @@ class FleetCommands(unittest.TestCase):
         while time.monotonic() < end:
             try:
                 report = self.status(node)
-            except (OSError, resp.Ended):  # it starts again
+            except (OSError, resp.Ended):  # the node starts again
                 report = None
             if report and condition(report):
                 return report

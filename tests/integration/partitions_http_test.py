@@ -253,7 +253,7 @@ class Lost(unittest.TestCase):
         lost.kill()
         status, answer = get(asked, 1, "status")
         self.assertEqual((status, answer["error"]["code"]), (503, "CLUSTERDOWN"))
-        # Its record disappears with its lease.
+        # The record of the killed node disappears with its lease.
         eventually(lambda: "no node leads" in get(asked, 1, "status")[1]["error"]["message"])
 
     def test_a_leader_without_http_and_a_single_server_say_so(self):

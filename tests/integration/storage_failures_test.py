@@ -197,7 +197,7 @@ class BrokenDisk(unittest.TestCase):
             try:
                 server.await_ready()
             except AssertionError:
-                pass  # it failed before it was ready
+                pass  # the server failed before it was ready
             else:
                 cycles.load_to_the_end(60)
             self.assertEqual(server.end_code(), 3 if "storage has failed" in server.output() else 1,

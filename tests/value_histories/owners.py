@@ -87,7 +87,7 @@ class Owner:
                     break
                 yield world.chance.choice([0, 0, 0, 0.001, 0.02])
             while world.is_up and self.steps:
-                yield 0.01  # they end with the server
+                yield 0.01  # the clients end with the server
             link.close()
 
     def send_some(self, link, world):

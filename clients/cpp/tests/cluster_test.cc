@@ -64,7 +64,7 @@ class Leaders {
         number = reply.first;
         if (!reply.second.starts_with("MOVED ")) return reply.second.empty();
         node = reply.second.substr(reply.second.rfind(' ') + 1);
-      } catch (const std::runtime_error&) {  // it has been killed, or is paused
+      } catch (const std::runtime_error&) {  // the node has been killed, or is paused
         node = Nodes()[++turn_ % Nodes().size()];
       }
       return false;

@@ -4,7 +4,7 @@ import type { Command, Name } from "./terms";
 
 export interface Listener {
   hear(text: string): void;
-  /** It has a connection again. What was published in between is lost. */
+  /** The subscription has a connection again. What was published in between is lost. */
   resubscribed(): void;
 }
 

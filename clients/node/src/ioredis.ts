@@ -75,7 +75,7 @@ export class IoredisConnection implements Connection {
       listener.hear(text);
     });
     const opened = opening(client, channel, listener);
-    client.connect().catch(() => undefined); // it tries again, and emits the error
+    client.connect().catch(() => undefined); // the client tries again, and emits the error
     return {
       opened,
       ping: (): Promise<unknown> => client.ping(),

@@ -46,7 +46,7 @@ export class NodeRedisConnection implements Connection {
     const client = forSubscriptions(this.client, (attempt, cause) =>
       isTemporary(cause) ? pause(attempt) : cause,
     );
-    client.on("error", () => undefined); // it connects again
+    client.on("error", () => undefined); // the client connects again
     return {
       opened: opening(client, channel, listener),
       ping: (): Promise<unknown> => client.ping(),

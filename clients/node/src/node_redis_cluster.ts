@@ -71,7 +71,7 @@ export class NodeRedisClusterClient implements ClusterClient {
     const isAway = (): boolean =>
       !this.isClosed && this.client.masters.some(({ client }) => client?.isReady === false);
     for (let attempt = 0; isAway(); ++attempt) {
-      await this.refresh().catch(() => undefined); // it has emitted the error
+      await this.refresh().catch(() => undefined); // the client has emitted the error
       await sleep(pause(attempt));
     }
     this.#isRestoring = false;
@@ -106,7 +106,7 @@ class NodeRedisSubscriber implements Subscriber {
 
   close(): void {
     this.#isClosed = true;
-    this.#connected.then(destroy).catch(() => undefined); // it is not open
+    this.#connected.then(destroy).catch(() => undefined); // the client is not open
   }
 
   async #connect(

@@ -65,7 +65,7 @@ class Driver
     write(id: request[:id], error: "Denied", text: error.message, reason: why.reason,
           position: why.position, eta: why.eta, holders: why.holders.map(&:owner))
   rescue Cancelled
-    @holds.delete(request[:hold])&.release # it was granted at that moment
+    @holds.delete(request[:hold])&.release # the lock was granted at that moment
     write(id: request[:id], error: "Cancelled")
   rescue StandardError => error
     write(id: request[:id], error: NAMES.fetch(error.class, "Failed"),

@@ -77,7 +77,7 @@ class Play:
         if "keys" in fields:
             self.first_keys[hold] = fields["keys"][0]
         key = self.first_keys.get(hold)
-        if step.verb == "transfer":  # it replies with the token of another hold
+        if step.verb == "transfer":  # a transfer replies with the token of another hold
             hold = None
         if step.label:
             self.pending[step.label] = (step.actor, number, key, hold)

@@ -157,7 +157,7 @@ class FleetServers(Plain):
     def _is_in_sync(self, node):
         try:
             return re.search(rb"^fairlock_fleet_in_sync\{[^}]*\} 1$", node.get("/metrics"), re.M)
-        except OSError:  # it starts
+        except OSError:  # the node is starting
             return False
 
     def _await_other(self, old):

@@ -88,7 +88,7 @@ class FromSymfony(Moving):
                          ["[true,false,false]"] * 2)
 
     def test_the_store_of_the_recipe_has_the_outcomes_of_redis_store(self):
-        """It differs in a key's type, and does not promote the lock of a reader."""
+        """The store differs in a key's type, and does not promote the lock of a reader."""
         differences = ["type", "promotion of the last reader", "a reader beside the writer",
                        "demotion"]
         store = self.store()

@@ -51,7 +51,7 @@ TEST(Confirmation, ItIsUnsureIfNothingConfirmsItsLoad) {
   EXPECT_EQ(confirmation.unconfirmed_ms(13'000), 3'000);
 }
 
-// It is about to stop, and must not be called the leader any more.
+// A leader that has failed is about to stop, and must not be called the leader any more.
 TEST(Confirmation, ItIsUnsureWhenItHasFailed) {
   Confirmation confirmation;
   confirmation.See(kSure, 10'000);

@@ -70,7 +70,7 @@ TEST(LoadedRows, NothingIsLostWhenGarbageIsReclaimed) {
   EXPECT_EQ(RowsIn(engine, 1'000), TextsOf(expected));
 }
 
-// They come from two partitions of a fleet that was copied.
+// Two such MLOCKs come from two partitions of a fleet that was copied.
 TEST(LoadedRows, TwoMlocksWithOneTokenStaySeparate) {
   const std::vector<std::vector<std::string_view>> groups = {{"a1", "a2"}, {"b1", "b2", "b3"}};
   storage::RecordWriter record;

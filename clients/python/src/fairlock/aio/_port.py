@@ -171,4 +171,4 @@ async def _cancel(task: asyncio.Task[Any]) -> None:
     task.cancel()
     await asyncio.wait({task})
     if not task.cancelled():
-        task.exception()  # it has been seen
+        task.exception()  # marks the exception as seen

@@ -81,7 +81,7 @@ module Fairlock
 
       def limit = job["unique_limit"] || 1
 
-      # It counts from the time for which the job is scheduled.
+      # The time to live counts from the time for which the job is scheduled.
       def ttl
         delay = job["at"] ? [job["at"].to_f - Time.now.to_f, 0].max : 0
         [(job["unique_ttl"] || TTL_SECONDS) + delay, Terms::SECONDS_MAX].min

@@ -313,7 +313,7 @@ public final class FairlockClient implements AutoCloseable {
     try {
       Hold.await(granted(asked, grant.join()).holding().release());
     } catch (RuntimeException e) {
-      // It was cancelled or is lost, so it holds nothing.
+      // The acquisition was cancelled or its hold is lost, so nothing is held.
     }
   }
 

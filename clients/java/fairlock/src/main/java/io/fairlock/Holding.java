@@ -66,7 +66,7 @@ final class Holding {
     deadline = grant.sentAt() + lease;
     if (line != null) {
       line.listen(keys, owner, listener);
-      from.mail.takeAll().forEach(this::hear); // It arrived during the acquisition.
+      from.mail.takeAll().forEach(this::hear); // The message arrived during the acquisition.
     }
   }
 
@@ -300,7 +300,7 @@ final class Holding {
       if (failure != null) {
         throw Failures.translated(keys, failure);
       }
-      check(); // It can fail otherwise only if the hold was released meanwhile.
+      check(); // The release can fail otherwise only if the hold was released meanwhile.
       throw new FairlockException.LostHold(keys, UNKNOWN);
     });
   }

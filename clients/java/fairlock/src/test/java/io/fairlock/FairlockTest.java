@@ -112,7 +112,7 @@ class FairlockTest extends Bench {
       try (Hold outer = fairlock.lock("k", it.outer)) {
         if (it.isGranted) {
           fairlock.lock("k", it.inner).unlock();
-          if (it.inner.owner != null) { // It was the same hold.
+          if (it.inner.owner != null) { // Both locks were the same hold.
             assertThrows(FairlockException.LostHold.class, outer::unlock);
           }
           continue;
@@ -171,7 +171,7 @@ class FairlockTest extends Bench {
       Logger.getLogger("io.fairlock").removeHandler(handler);
     }
     assertEquals(2, losses.size());
-    assertEquals("kept", kept.keys().get(0)); // It is in use until here.
+    assertEquals("kept", kept.keys().get(0)); // The hold is in use until here.
   }
 
   private void drop(String key, LockOptions options) throws InterruptedException {
