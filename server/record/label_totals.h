@@ -40,7 +40,7 @@ class LabelTotals {
   LabelTotals();
 
   void Take(const engine::Event& event);
-  // Of the end of a hold whose duration is not known.
+  // Takes the end of a hold whose duration is not known.
   void TakeWithoutAge(const engine::Event& event);
 
   const std::vector<std::unique_ptr<LabelTotal>>& all() const { return totals_; }

@@ -46,7 +46,7 @@ class ClusterHome final : public LogHome {
   // Tells which partition this node serves, once. May be called by any thread.
   void UsePartition(std::uint32_t partition);
   // Blocks until UsePartition has been called and this node leads. The sink that `new_sink`
-  // returned last has then received the changes in the log, like LoadLog passes them on. While this
+  // returned last has then received the changes in the log, as LoadLog passes them on. While this
   // blocks, another thread may call `new_sink`; it is not called afterwards. Beats are written
   // until the first append to the store. Returns kRefused if Stop was called, or if the fleet's log
   // is being imported.

@@ -49,7 +49,7 @@ function withPrefix(prefix: Name, key: Name): string | Buffer {
     : Buffer.concat([bytesOf(prefix), bytesOf(key)]);
 }
 
-// The server takes no longer times.
+// The server accepts no longer times.
 const TIME_MS_MAX = 365 * 24 * 3600 * 1000;
 
 /** Refuses a value that is no time in milliseconds, or that the server would refuse. */

@@ -23,7 +23,7 @@ logging.getLogger("fairlock").setLevel(logging.CRITICAL)
 
 
 def wait_until(condition, seconds=WAIT_SECONDS_MAX):
-    """Asks until it is true."""
+    """Asks until the condition is true."""
     give_up = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > give_up:

@@ -164,7 +164,8 @@ class Driver
     { grants: tokens.size, rising: tokens == tokens.sort.uniq }
   end
 
-  # The best of many slices of the time, which alternate.
+  # Divides the time into many slices, which alternate between the two loops, and returns the best
+  # one of each.
   def do_rate(request)
     best = { library: 0, raw: 0 }
     loops = { library: -> { Fairlock.lock(@redis, "rate") { nil } }, raw: method(:raw_lock) }

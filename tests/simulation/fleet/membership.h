@@ -33,7 +33,7 @@ struct MembershipOptions {
   std::function<void()> on_view;                         // called by the fiber of the observer
   std::function<engine::DurationMs()> unsure_ms;         // as in FleetKnowledge
   std::function<bool(const std::string& node)> reaches;  // whether it can connect to that node
-  // Called with what decides about its rank.
+  // Called with the facts that decide its rank.
   std::function<void(const storage::replicated::FleetView& view,
                      const storage::replicated::NodeRecord& own)>
       ranked;

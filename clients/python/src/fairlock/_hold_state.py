@@ -72,7 +72,7 @@ class HoldState:
         if self._lost is not None or self.is_over:
             return
         self._rumour = self._rumour or reason
-        if self._heir is None:  # if a transfer ends at this moment, it may have missed the rumour
+        if self._heir is None:  # a transfer that ends at this moment may not have seen `rumour`
             self._lost = reason
 
     def hear(self, message: Message) -> None:

@@ -34,13 +34,14 @@ def _excludes(mine: Terms, wanted: Terms, count: int) -> bool:
 
 
 def note_held(held: Held, place: Hashable, state: HoldState) -> None:
-    """The thread or task has the hold now."""
+    """Call this when the thread or task has got the hold."""
     for key in same_bytes(state.terms.keys):
         held.setdefault((place, key), []).append(state)
 
 
 def forget_held(held: Held, place: Hashable, state: HoldState) -> None:
-    """The hold is over. Takes no lock, because it may be called in the middle of anything."""
+    """Call this when the hold is over. Takes no lock, because it may be called in the middle of
+    anything."""
     for key in same_bytes(state.terms.keys):
         states = held.get((place, key), [])
         if state in states:

@@ -106,7 +106,7 @@ def _own_sentinels(manager: Any) -> Any:
     return mine
 
 
-_pools: MutableMapping[Any, OwnPool] = weakref.WeakKeyDictionary()  # ours by the client's
+_pools: MutableMapping[Any, OwnPool] = weakref.WeakKeyDictionary()  # our pools, by those of clients
 
 
 def own_pool(of_client: Any) -> OwnPool:

@@ -139,7 +139,7 @@ module Fairlock
       table.sum { |partition| partition.to - partition.from + 1 } == HashSlot::COUNT
     end
 
-    # Asks the node that failed last at the end: it may take a time-out.
+    # Asks the node that failed last only at the end, because it may take as long as a time-out.
     def load_table
       failure = nil
       addresses = (@nodes.keys | @seeds).shuffle.sort_by { |address| address == @suspect ? 1 : 0 }

@@ -54,7 +54,7 @@ module Fairlock
       return if @lost || over?
 
       @rumour ||= reason
-      @lost = reason unless @heir # if a transfer ends at this moment, it may have missed the rumour
+      @lost = reason unless @heir # a transfer that ends at this moment may not have seen the rumour
     end
 
     # Whether it may be lost, unless that was the transfer that is under way.

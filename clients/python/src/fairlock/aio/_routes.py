@@ -31,11 +31,11 @@ class Route(Protocol):
 
     @property
     def address(self) -> Address | None:
-        """Of the server, as far as this is known. Does no input or output."""
+        """The address of the server, if it is known. Does no input or output."""
 
     @property
     def place(self) -> Hashable:
-        """Equal for clients of the same locks, as far as this can be told from their options."""
+        """Equal for clients of the same locks, as far as their options show that."""
 
     def topic_name(self, base: str) -> str:
         """The name of a channel for the key, if `base` is the name of the channel."""
@@ -230,6 +230,6 @@ def route_to(client: AsyncClient, key: Name) -> Route:
 
 
 def lasting_route(client: AsyncClient) -> Route | None:
-    """To the only server, if there is only one. Raises TypeError like route_to()."""
+    """Leads to the only server, if there is only one. Raises TypeError like route_to()."""
     route = route_to(client, "")
     return route if route.slot is None else None

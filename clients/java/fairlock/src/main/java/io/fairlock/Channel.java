@@ -68,7 +68,7 @@ final class Channel {
     open.forEach(it -> it.close(new Failures.Closed()));
     for (Line it : all) {
       it.settled().completeExceptionally(new Failures.Closed());
-      it.deliverToAll(Message.SUBSCRIBED); // Waits find out that it is closed.
+      it.deliverToAll(Message.SUBSCRIBED); // Waits notice that the channel is closed.
     }
   }
 

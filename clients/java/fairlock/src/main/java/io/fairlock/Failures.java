@@ -14,7 +14,7 @@ final class Failures {
 
   private static final List<String> TEMPORARY =
       List.of("CLUSTERDOWN ", "LOADING ", "NOQUORUM ", "TRYAGAIN ", "READONLY ", "MASTERDOWN ");
-  // A channel has none while its connection is re-established.
+  // A channel has no subscriber while its connection is re-established.
   private static final String NO_SUBSCRIBER = "has no subscriber";
 
   private Failures() {}

@@ -340,7 +340,7 @@ public final class Driver {
     }
 
     @Override
-    @SuppressWarnings("deprecation") // Lettuce 6 needs it.
+    @SuppressWarnings("deprecation") // Lettuce 6 needs this.
     public String name() {
       return name;
     }
