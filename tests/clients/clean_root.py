@@ -23,7 +23,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LANGUAGES = ("python", "node", "ruby", "go", "cpp")
+LANGUAGES = ("python", "node", "ruby", "go", "cpp", "php")
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SERVER = os.environ.get("FAIRLOCKD", str(ROOT / "build/release/bin/fairlockd"))
 PORT = 3247

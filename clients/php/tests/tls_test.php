@@ -10,6 +10,7 @@ use Fairlock\Client;
 use Fairlock\ConnectionLost;
 
 require_once __DIR__ . '/support.php';
+require_once __DIR__ . '/readme_examples.php';
 
 final class Tls extends TestCase
 {
@@ -46,6 +47,16 @@ final class Tls extends TestCase
         foreach (['rediss', 'tls'] as $scheme) {
             $this->works(Client::from($this->address($scheme), ssl: $this->ssl()));
         }
+    }
+
+    public function testTheExampleOfTheReadme(): void
+    {
+        $this->same(1, count(ReadmeExample::with('ssl:')->run([
+            'localhost:3247' => '127.0.0.1:' . getenv('FAIRLOCK_TLS_PORT'),
+            '/etc/fairlock/ca.pem' => getenv('FAIRLOCK_TLS_CA'),
+            '/etc/fairlock/client.pem' => getenv('FAIRLOCK_TLS_CERT'),
+            '/etc/fairlock/client.key' => getenv('FAIRLOCK_TLS_KEY'),
+        ])));
     }
 
     public function testPhpredis(): void
