@@ -14,6 +14,7 @@ use Fairlock\LostHold;
 use Illuminate\Cache\ArrayStore;
 use Illuminate\Cache\CacheManager;
 use Illuminate\Cache\Lock;
+use Illuminate\Cache\RedisLock;
 use Illuminate\Cache\Repository;
 use Illuminate\Container\Container;
 use Illuminate\Contracts\Cache\LockTimeoutException;
@@ -161,6 +162,31 @@ final class Locks extends LaravelCase
         $lock->get();
         $this->same('me', $current->invoke($lock));
         $this->throws(LostHold::class, fn () => $this->store()->lock('report', 60)->token());
+    }
+
+    public function testBesideLaravelsOwnLock(): void
+    {
+        @include_once 'Predis/autoload.php';
+        if (!class_exists(\Predis\Client::class)) {
+            throw new Skipped('Predis is missing (php-predis)');
+        }
+        $url = "tcp://127.0.0.1:{$this->server->port}";
+        $old = static fn () => new RedisLock(new \Predis\Client($url), 'app:report', 60, 'old');
+        $lock = $this->store()->lock('report', 60);
+        $lock->get();
+        $this->same([false, false], [$old()->get(), $old()->release()]);
+        $old()->forceRelease();
+        $this->same(1, $this->outside->ask('LOCKED', 'app:report', $lock->owner()));
+        $this->same([true, true], [$lock->release(), $old()->get()]);
+        $this->same(false, $lock->get());
+        $child = $this->child(loadingPackages() . "
+            \$store = new Fairlock\Laravel\FairlockStore(
+                \$fairlock, new Illuminate\Cache\ArrayStore(), 'app:');
+            say(\$store->lock('report', 60)->block(60));
+        ");
+        $this->waitUntil(fn (): bool => $this->waiters('app:report') !== []);
+        $this->same(true, $old()->release());
+        $this->same(true, $child->line());
     }
 
     public function testAServerThatIsAway(): void
