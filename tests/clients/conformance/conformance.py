@@ -93,9 +93,10 @@ def player_of(case, participant, languages_in_turn):
 def run_case(stage, case, number, arguments, report):
     for run, cast in enumerate(casts(case, arguments.languages, number, arguments.rotations)):
         began = time.monotonic()
-        problem, is_supported, figures = None, True, []
+        problem, figures = None, []
+        is_supported = all(language.can_play(case, name) for name, language in cast.items())
         try:
-            figures = stage.play(case, run, cast)
+            figures = stage.play(case, run, cast) if is_supported else []
         except Unsupported:
             is_supported = False
         except Failed as failure:
