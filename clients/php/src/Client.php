@@ -42,7 +42,7 @@ final class Client
      *        redis://user:password@host:3247/0, rediss://host:3247 or unix:///run/fairlock.sock; or
      *        several addresses, of the nodes of a fleet, or of its Sentinels
      * @param string|null $master   what the Sentinels call the fleet; without it, the addresses are
-     *                              those of servers
+     *                              those of servers. With rediss://, the leader has TLS
      * @param array<string, mixed> $ssl PHP's context options for TLS, such as cafile, local_cert
      *                              and local_pk; phpredis does not tell those of its connection
      * @param string|null $user     instead of the one in `source`

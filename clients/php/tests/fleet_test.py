@@ -84,6 +84,8 @@ class FailOver(unittest.TestCase):
 
             with Worker(fleet, "example") as worker:
                 self.assertEqual(worker.line(), [2])
+            with Worker(fleet, "first", "nodes") as worker:
+                self.assertEqual([worker.line() for _ in range(3)], [[True]] * 3)
             for how in ("nodes", "sentinels", "predis-sentinels"):
                 with self.subTest(how):
                     self.hold_and_wait(how, fleet, ask, fail_over)

@@ -4,7 +4,8 @@ declare(strict_types=1);
 
 // Holds or waits for the lock k while fleet_test.py kills the leader of a fleet.
 //
-//   fleet_worker.php hold|wait|try nodes|sentinels|predis-sentinels|predis-cluster|redis-cluster
+//   fleet_worker.php hold|wait|try|first
+//       nodes|sentinels|predis-sentinels|predis-cluster|redis-cluster
 
 namespace Fairlock\Tests;
 
@@ -67,6 +68,15 @@ if ($what === 'try') {
     // In several partitions.
     foreach (range(0, 9) as $number) {
         say($fairlock->lock("key$number", wait: 30)->acquire()->release());
+    }
+    exit(0);
+}
+if ($what === 'first') {
+    // Whichever node is asked first, and although nothing waits.
+    $nodes = explode(',', (string) getenv('NODES'));
+    foreach ($nodes as $ignored) {
+        $nodes[] = array_shift($nodes);
+        say(Client::from($nodes)->lock('first')->tryAcquire()?->release());
     }
     exit(0);
 }

@@ -194,10 +194,10 @@ final class Waits extends TestCase
 
     public function testAGrantAfterALongWaitIsConfirmed(): void
     {
-        $this->outside->ask('LOCK', 'k', 'other', 'PX', '600');
-        $hold = $this->fairlock->lock('k', lease: 3, wait: 20)->acquire();
+        $this->outside->ask('LOCK', 'k', 'other', 'PX', '1500');
+        $hold = $this->fairlock->lock('k', lease: 10, wait: 20)->acquire();
         $this->same(1, $this->commands('renew'));
-        $this->between(2, 3, $hold->left());
+        $this->between(5, 10, $hold->left());
         $hold->release();
     }
 
@@ -411,12 +411,12 @@ final class EndsOfHolds extends TestCase
 
     public function testALeaseIsRenewedWhenAThirdIsLeft(): void
     {
-        $hold = $this->fairlock->lock('k', lease: 3)->acquire();
+        $hold = $this->fairlock->lock('k', lease: 9)->acquire();
         $this->same(false, $hold->renewIfDue());
         $this->same(0, $this->commands('renew'));
-        usleep(2_050_000);
+        usleep(6_100_000);
         $this->same(true, $hold->renewIfDue());
-        $this->between(2, 3, $hold->left());
+        $this->between(4, 9, $hold->left());
         $this->same(1, $this->commands('renew'));
     }
 

@@ -80,7 +80,7 @@ final class Locks extends TestCase
 
     public function testALeaseThatEnds(): void
     {
-        $lock = $this->factory()->createLock('report', 0.3);
+        $lock = $this->factory()->createLock('report', 1.5);
         $lock->acquire();
         $other = $this->factory()->createLock('report', 20);
         $this->same(true, $other->acquire(true));

@@ -52,7 +52,9 @@ final class Fleet
     public function ask(array $words, string $key, int $database, float $seconds): Answer
     {
         $deadline = Clock::now() + $seconds;
-        for ($redirections = 0;; $redirections++) {
+        $others = $this->settings->master === null ? count($this->settings->addresses) - 1 : 0;
+        $redirections = 0;
+        while (true) {
             $connection = $this->take($key, $database, $deadline);
             $sentAt = Clock::now();
             try {
@@ -70,13 +72,16 @@ final class Fleet
                 return new Answer($reply, $sentAt);
             }
             $error = new ServerError($reply->text);
-            if ($error->word() === 'MOVED' && $redirections < self::REDIRECTIONS_MAX) {
+            if ($error->word() === 'MOVED' && $redirections++ < self::REDIRECTIONS_MAX) {
                 $this->idle[(string) $connection->address][] = $connection;
                 $this->follow($error, $connection->address);
             } elseif ($error->isTemporary()) {
                 $connection->close();
                 $this->noteFailure($connection->address);
-                throw $error;
+                // It was not executed. Another node may lead, or know who does.
+                if ($this->table !== null || $others-- <= 0) {
+                    throw $error;
+                }
             } else {
                 $this->idle[(string) $connection->address][] = $connection;
                 throw $error;

@@ -236,10 +236,12 @@ final class Source
         if (method_exists($connection, 'getSentinelConnection')) {
             $nodes = [$connection->getSentinelConnection()];
             $master = (string) $client->getOptions()->service;
-        } elseif (method_exists($connection, 'getParameters')) {
-            $nodes = [$connection];
         } elseif ($connection instanceof \Traversable) {
             $nodes = iterator_to_array($connection, false);
+        } elseif (method_exists($connection, 'getMaster')) {
+            $nodes = [$connection->getMaster()];
+        } elseif (method_exists($connection, 'getParameters')) {
+            $nodes = [$connection];
         } else {
             $nodes = [];
         }
@@ -259,7 +261,7 @@ final class Source
         \Predis\ClientInterface $client,
     ): self {
         $all = array_map(static fn (object $node): object => $node->getParameters(), $nodes);
-        $first = $master === null ? $all[0] : self::parametersOfReplication($client) ?? $all[0];
+        $first = $master === null ? $all[0] : self::parametersOfReplication($client);
         $prefix = $client->getOptions()->prefix;
         $database = (int) ($first->database ?? 0);
         return new self(
@@ -275,11 +277,10 @@ final class Source
         );
     }
 
-    /** Returns what the option `parameters` says about the servers behind Sentinels, or null. */
-    private static function parametersOfReplication(\Predis\ClientInterface $client): ?object
+    /** Returns what the option `parameters` says about the servers behind Sentinels. */
+    private static function parametersOfReplication(\Predis\ClientInterface $client): object
     {
-        $parameters = $client->getOptions()->parameters;
-        return is_array($parameters) ? (object) $parameters : null;
+        return (object) ($client->getOptions()->parameters ?? []);
     }
 
     private static function addressInPredis(object $parameters): Address
