@@ -381,11 +381,10 @@ final class Driver
         }
     }
 
+    /** Ends all processes of the group, of which the runner made this one the first. */
     private function exit(): never
     {
-        foreach (array_keys($this->sockets) as $pid) {
-            posix_kill($pid, SIGKILL);
-        }
+        posix_getpgrp() === getmypid() && posix_kill(0, SIGKILL);
         exit(0);
     }
 

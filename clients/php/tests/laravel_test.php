@@ -157,7 +157,6 @@ final class Locks extends LaravelCase
     {
         $lock = $this->store()->lock('report', 60, 'me');
         $current = new \ReflectionMethod($lock, 'getCurrentOwner');
-        $current->setAccessible(true);
         $this->same('', $current->invoke($lock));
         $lock->get();
         $this->same('me', $current->invoke($lock));

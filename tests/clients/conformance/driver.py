@@ -104,7 +104,7 @@ class Driver:
             self.start("exit")
             self.process.wait(EXIT_SECONDS_MAX)
         except (Ended, subprocess.TimeoutExpired):
-            self.process.kill()
+            self._signal(signal.SIGKILL)
             self.process.wait()
         if self.link is not None:
             self.link.close()
