@@ -153,6 +153,24 @@ final class Locks extends LaravelCase
         $short->release();
     }
 
+    public function testDurationsAreChecked(): void
+    {
+        foreach ([-1, INF, NAN, 31_536_001, '-1', '1e99'] as $wrong) {
+            $this->throws(
+                \InvalidArgumentException::class,
+                fn () => $this->store()->lock('report', $wrong),
+            );
+            $this->throws(
+                \InvalidArgumentException::class,
+                fn () => $this->store()->lock('report', 60)->block($wrong),
+            );
+        }
+        $lock = $this->store()->lock('report', '60');
+        $this->same([true, true], [$lock->block('5'), $lock->release()]);
+        $lock = $this->store()->lock('report', new \DateInterval('PT60S'));
+        $this->same([true, true], [$lock->get(), $lock->release()]);
+    }
+
     public function testWhoHoldsIt(): void
     {
         $lock = $this->store()->lock('report', 60, 'me');

@@ -8,6 +8,7 @@ namespace Fairlock\Tests;
 
 use Fairlock\Client;
 use Fairlock\ConnectionLost;
+use Fairlock\Deadlock;
 use Fairlock\Denied;
 use Fairlock\Internal\Clock;
 use Fairlock\Internal\Failures;
@@ -246,6 +247,24 @@ final class OtherClients extends TestCase
         $this->same(1, count($fairlock->holders('k')));
         $this->same(true, $hold->release());
         $this->nothingLeft('shop:k');
+    }
+
+    public function testATextAboutADeadlockHasNoPrefix(): void
+    {
+        $fairlock = Client::from($this->url(), prefix: 'shop:');
+        $mine = $fairlock->lock('j', owner: 'job:2')->acquire();
+        $child = $this->child('
+            $first = $fairlock->lock("k", owner: "job:1")->acquire();
+            say($fairlock->lock("j", owner: "job:1", wait: 60)->acquire()->isHeld());
+        ', $this->url() . '?prefix=shop:');
+        $this->waitUntil(fn (): bool => $this->waiters('shop:j') !== []);
+        $this->throws(
+            Deadlock::class,
+            $fairlock->lock('k', owner: 'job:2', wait: 60)->acquire(...),
+            '/^k: job:2 waits for k held by job:1, job:1 waits for j held by job:2$/',
+        );
+        $mine->release();
+        $this->same(true, $child->line());
     }
 
     public function testTheDatabaseOfPhpredisIsFollowed(): void

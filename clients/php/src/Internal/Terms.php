@@ -33,7 +33,6 @@ final class Terms
         public readonly ?int $maxWaiters = null,
         public readonly ?string $meta = null,
         public readonly ?string $label = null,
-        public readonly bool $isNew = false,
     ) {
         if ($keys === []) {
             throw new \InvalidArgumentException('a lock needs at least one key');
@@ -61,17 +60,13 @@ final class Terms
         return Text::names($this->keys);
     }
 
-    /** Returns a text of the server without the prefix of the client before keys. */
+    /** Returns the text of a deadlock without the prefix of the client before keys. */
     public function withoutPrefix(string $text): string
     {
         if ($this->prefix === '') {
             return $text;
         }
-        $places = array_map(
-            static fn (string $key): string => '/(?<=for |^)' . preg_quote($key, '/') . '/',
-            [$this->prefix],
-        );
-        return (string) preg_replace($places, '', $text);
+        return str_replace("waits for $this->prefix", 'waits for ', $text);
     }
 
     /**
@@ -95,9 +90,6 @@ final class Terms
         }
         if ($this->shared) {
             $words[] = 'SHARED';
-        }
-        if ($this->isNew) {
-            $words[] = 'NEW';
         }
         $options = [
             'LIMIT' => $this->limit,

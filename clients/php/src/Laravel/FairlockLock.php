@@ -9,6 +9,7 @@ use Fairlock\Denied;
 use Fairlock\FairlockException;
 use Fairlock\Hold;
 use Fairlock\Internal\OwnedLock;
+use Fairlock\Internal\Seconds;
 use Fairlock\LostHold;
 use Fairlock\ServerError;
 use Illuminate\Cache\Lock;
@@ -45,23 +46,25 @@ final class FairlockLock extends Lock
      */
     public function acquire(): bool
     {
-        return ($this->hold === null || !$this->hold->isHeld()) && $this->take(0);
+        return ($this->hold === null || !$this->hold->isHeld()) && $this->take(0.0);
     }
 
     /**
      * Waits for the lock in its queue.
      *
-     * @param int|float     $seconds  how long it waits at most: 0 or more, up to a year
-     * @param callable|null $callback is called with the lock held, which is then released
+     * @param int|float|\DateInterval $seconds  how long it waits at most: 0 or more, up to a year
+     * @param callable|null           $callback is called with the lock held, which is then released
      *
      * @return mixed the result of the callback, or true
      *
-     * @throws LockTimeoutException if the wait is over
+     * @throws LockTimeoutException      if the wait is over
+     * @throws \InvalidArgumentException if it is out of bounds
      * @throws FairlockException
      */
     public function block($seconds, $callback = null): mixed
     {
-        if ($this->hold?->isHeld() || !$this->take($seconds)) {
+        $wait = Seconds::of('seconds', is_numeric($seconds) ? $seconds + 0 : $seconds);
+        if ($this->hold?->isHeld() || !$this->take($wait)) {
             throw new LockTimeoutException();
         }
         if (!is_callable($callback)) {
@@ -135,7 +138,7 @@ final class FairlockLock extends Lock
         return $this->hold ?? throw new LostHold("$this->name is not held by this object");
     }
 
-    private function take(int|float $wait): bool
+    private function take(float $wait): bool
     {
         try {
             $this->hold = $this->client->lock(

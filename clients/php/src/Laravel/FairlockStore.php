@@ -32,13 +32,18 @@ final class FairlockStore implements LockProvider, Store
     }
 
     /**
-     * @param string      $name
-     * @param int|float   $seconds the lease, up to a year; 0 for that of the store
-     * @param string|null $owner   null for a random one
+     * @param string                  $name
+     * @param int|float|\DateInterval $seconds the lease, up to a year; 0 for that of the store
+     * @param string|null             $owner   null for a random one
+     *
+     * @throws \InvalidArgumentException if the lease is out of bounds
      */
     public function lock($name, $seconds = 0, $owner = null): FairlockLock
     {
-        $lease = $seconds > 0 ? $seconds : $this->lease;
+        $lease = Seconds::of('seconds', is_numeric($seconds) ? $seconds + 0 : $seconds);
+        if ($lease === 0.0) {
+            $lease = $this->lease;
+        }
         return new FairlockLock($this->client, $this->prefix . $name, $lease, $owner);
     }
 
