@@ -13,6 +13,7 @@ use Fairlock\Internal\Pauses;
 use Fairlock\Internal\Registry;
 use Fairlock\Internal\Replies;
 use Fairlock\Internal\Seconds;
+use Fairlock\Internal\Signals;
 use Fairlock\Internal\Terms;
 use Fairlock\Internal\Text;
 
@@ -31,7 +32,7 @@ final class Hold
     /** A request that is not answered is repeated for this time. */
     private const REPEAT_SECONDS = 5.0;
     /** The destructor must not take long. */
-    private const DROP_SECONDS = 1.0;
+    private const DROP_SECONDS = 2.0;
     private const UNKNOWN = 'the server does not know it any more';
 
     private float $lease;
@@ -64,7 +65,12 @@ final class Hold
 
     public function __destruct()
     {
-        $this->drop();
+        try {
+            $this->drop();
+        } catch (\Throwable $error) {
+            $this->drop(); // The handler of a signal may have thrown before it began.
+            throw $error;
+        }
     }
 
     /** A copy would release the lock a second time. */
@@ -146,14 +152,7 @@ final class Hold
     {
         $seconds = $lease === null ? $this->lease : Seconds::of('lease', $lease, false);
         $this->check();
-        $words = $this->terms->renew($this->owner, $this->grant->token, $seconds);
-        $answer = $this->askUntil($words, min($this->deadline, $this->repeatUntil()));
-        if ($answer->reply !== 1) {
-            $this->lose(self::UNKNOWN);
-        } else {
-            $this->deadline = max($this->deadline, $answer->sentAt + $seconds);
-        }
-        $this->lease = $seconds;
+        Signals::deferred(fn () => $this->askRenewal($seconds));
         $this->check();
     }
 
@@ -185,7 +184,7 @@ final class Hold
         if (!$this->isOfThisProcess() || $this->isReleased) {
             return false;
         }
-        return $this->releaseUntil($this->repeatUntil());
+        return Signals::deferred(fn (): bool => $this->releaseUntil($this->repeatUntil()));
     }
 
     /**
@@ -209,23 +208,7 @@ final class Hold
         if (count($this->terms->keys) !== 1) {
             throw new \InvalidArgumentException('only a lock of one key can be transferred');
         }
-        $this->heir = $newOwner;
-        $token = null;
-        try {
-            $token = $this->askTransfer($newOwner, $seconds);
-        } finally {
-            if ($token === null && $this->heir !== null) {
-                $heir = Text::shown($newOwner);
-                $this->lose("the server has not confirmed its transfer to $heir");
-            }
-            $this->heir = null;
-        }
-        if ($token === null) {
-            $this->check();
-            throw new LostHold($this->terms->names() . ' is lost: ' . self::UNKNOWN);
-        }
-        $this->end();
-        return $token;
+        return Signals::deferred(fn (): int => $this->transferOnce($newOwner, $seconds));
     }
 
     /**
@@ -239,12 +222,14 @@ final class Hold
         if ($this->isReleased || !$this->autoRelease || !$this->isOfThisProcess()) {
             return;
         }
-        try {
-            $this->releaseUntil(Clock::now() + self::DROP_SECONDS);
-        } catch (\Throwable $error) {
-            // A destructor must not throw in the middle of anything.
-            ($this->warn)($this->terms->names() . ': dropping a hold: ' . $error->getMessage());
-        }
+        Signals::deferred(function (): void {
+            try {
+                $this->releaseUntil(Clock::now() + self::DROP_SECONDS);
+            } catch (\Throwable $error) {
+                // A destructor must not throw in the middle of anything.
+                ($this->warn)($this->terms->names() . ': dropping a hold: ' . $error->getMessage());
+            }
+        }, quiet: true);
     }
 
     /**
@@ -351,6 +336,39 @@ final class Hold
                 $pauses->pause($giveUpAt - Clock::now());
             }
         }
+    }
+
+    private function askRenewal(float $lease): void
+    {
+        $words = $this->terms->renew($this->owner, $this->grant->token, $lease);
+        $answer = $this->askUntil($words, min($this->deadline, $this->repeatUntil()));
+        if ($answer->reply !== 1) {
+            $this->lose(self::UNKNOWN);
+        } else {
+            $this->deadline = max($this->deadline, $answer->sentAt + $lease);
+        }
+        $this->lease = $lease;
+    }
+
+    private function transferOnce(string $newOwner, float $lease): int
+    {
+        $this->heir = $newOwner;
+        $token = null;
+        try {
+            $token = $this->askTransfer($newOwner, $lease);
+        } finally {
+            if ($token === null && $this->heir !== null) {
+                $heir = Text::shown($newOwner);
+                $this->lose("the server has not confirmed its transfer to $heir");
+            }
+            $this->heir = null;
+        }
+        if ($token === null) {
+            $this->check();
+            throw new LostHold($this->terms->names() . ' is lost: ' . self::UNKNOWN);
+        }
+        $this->end();
+        return $token;
     }
 
     private function releaseUntil(float $giveUpAt): bool

@@ -375,6 +375,47 @@ final class Processes extends TestCase
         $this->nothingLeft('k');
     }
 
+    public function testAStormOfSignalsLeavesNothing(): void
+    {
+        $children = [];
+        foreach ([1, 2] as $number) {
+            $children[] = $this->child('
+                pcntl_async_signals(true);
+                $isInside = false;
+                pcntl_signal(SIGUSR1, function () use (&$isInside): void {
+                    if ($isInside) {
+                        $isInside = false;
+                        throw new DomainException();
+                    }
+                });
+                $interrupted = 0;
+                say("ready");
+                for ($end = time() + 3; time() < $end;) {
+                    try {
+                        $isInside = true;
+                        $fairlock->lock("k", lease: 600, keep: 60, wait: 60)->acquire()->renew();
+                        $isInside = false;
+                    } catch (DomainException) {
+                        $interrupted++;
+                    }
+                }
+                pcntl_signal(SIGUSR1, SIG_IGN);
+                say($interrupted);
+            ');
+        }
+        foreach ($children as $child) {
+            $this->same('ready', $child->line());
+        }
+        for ($end = time() + 2; time() < $end;) {
+            usleep(random_int(500, 6_000));
+            $children[random_int(0, 1)]->signal(SIGUSR1);
+        }
+        foreach ($children as $child) {
+            $this->true($child->line() > 0, 'an interruption');
+        }
+        $this->nothingLeft('k');
+    }
+
     public function testAWaitGoesOnAfterASignal(): void
     {
         $hold = $this->fairlock->lock('k')->acquire();

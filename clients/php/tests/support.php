@@ -214,6 +214,7 @@ final class Child
     /** @var array<int, resource> */
     private array $pipes = [];
     private string $text = '';
+    private string $errors;
 
     /** @param string $code has $fairlock, a client, and say(), which prints a line */
     public function __construct(string $code, string $url)
@@ -222,10 +223,10 @@ final class Child
             . 'require ' . var_export(realpath(__DIR__ . '/../src/autoload.php'), true) . ";\n"
             . "function say(mixed \$what): void { echo json_encode(\$what), \"\\n\"; }\n"
             . '$fairlock = Fairlock\\Client::from(' . var_export($url, true) . ");\n";
-        $errors = ['file', '/dev/stderr', 'a'];
+        $this->errors = (string) tempnam(sys_get_temp_dir(), 'fairlock-');
         $this->process = proc_open(
             [PHP_BINARY, '-d', 'display_errors=stderr', '-r', $head . $code],
-            [['pipe', 'r'], ['pipe', 'w'], getenv('SHOW_ERRORS') ? $errors : ['pipe', 'w']],
+            [['pipe', 'r'], ['pipe', 'w'], ['file', $this->errors, 'w']],
             $this->pipes,
         );
         stream_set_blocking($this->pipes[1], false);
@@ -241,10 +242,10 @@ final class Child
             stream_select($read, $none, $none, 0, 50_000);
             $this->text .= (string) fread($this->pipes[1], 65_536);
             if (Clock::now() > $giveUpAt) {
-                throw new Failed('the child says nothing');
+                throw new Failed('the child says nothing: ' . file_get_contents($this->errors));
             }
             if (feof($this->pipes[1]) && !str_contains($this->text, "\n")) {
-                throw new Failed('the child has ended');
+                throw new Failed('the child has ended: ' . file_get_contents($this->errors));
             }
         }
         $line = substr($this->text, 0, $end);
@@ -284,6 +285,7 @@ final class Child
         $this->signal(SIGKILL);
         array_map(fclose(...), $this->pipes);
         proc_close($this->process);
+        unlink($this->errors);
     }
 }
 

@@ -58,14 +58,17 @@ final class Acquisition
      */
     public function run(\Closure $make): mixed
     {
-        try {
-            return $make($this->repeat());
-        } catch (\Throwable $error) {
-            if ($this->wasSent && Failures::mayLeaveSomething($error)) {
-                $this->abandon($error instanceof FairlockException);
+        return Signals::deferred(function () use ($make): mixed {
+            try {
+                return $make($this->repeat());
+            } catch (\Throwable $error) {
+                if ($this->wasSent && Failures::mayLeaveSomething($error)) {
+                    $isSilent = $error instanceof FairlockException;
+                    Signals::deferred(fn () => $this->abandon($isSilent), quiet: true);
+                }
+                throw $error;
             }
-            throw $error;
-        }
+        });
     }
 
     private function repeat(): Grant

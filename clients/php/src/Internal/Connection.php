@@ -303,11 +303,12 @@ final class Connection
     private function await(float $deadline, bool $writes): void
     {
         while (true) {
+            Signals::handle();
             $seconds = $deadline - Clock::now();
             if ($seconds <= 0) {
                 throw $this->lost('there was no reply in time');
             }
-            $slice = min($seconds, self::SLICE_SECONDS_MAX);
+            $slice = Signals::limit(min($seconds, self::SLICE_SECONDS_MAX));
             if ($writes ? $this->isWritable($slice) : $this->isReadable($slice)) {
                 return;
             }

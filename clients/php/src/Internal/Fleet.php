@@ -51,6 +51,12 @@ final class Fleet
      */
     public function ask(array $words, string $key, int $database, float $seconds): Answer
     {
+        return Signals::deferred(fn (): Answer => $this->route($words, $key, $database, $seconds));
+    }
+
+    /** @param list<string> $words */
+    private function route(array $words, string $key, int $database, float $seconds): Answer
+    {
         $deadline = Clock::now() + $seconds;
         $others = $this->settings->master === null ? count($this->settings->addresses) - 1 : 0;
         $redirections = 0;

@@ -21,6 +21,7 @@ final class Pauses
     {
         $seconds = $this->seconds * random_int(500, 1000) / 1000;
         $this->seconds = min(2 * $this->seconds, self::SECONDS_MAX);
-        usleep((int) (1e6 * max(0.0, min($seconds, $limit))));
+        usleep((int) (1e6 * max(0.0, min($seconds, $limit)))); // A signal ends it.
+        Signals::handle();
     }
 }
