@@ -36,6 +36,7 @@ final class Skipped extends \Exception
 final class OwnServer
 {
     private const STARTS_MAX = 5;
+    private const START_SECONDS_MAX = 60.0;
 
     /** @var list<resource> stay open until the process ends */
     private static array $leases = [];
@@ -94,7 +95,7 @@ final class OwnServer
             $pipes,
             $this->directory,
         );
-        $giveUpAt = Clock::now() + WAIT_SECONDS_MAX;
+        $giveUpAt = Clock::now() + self::START_SECONDS_MAX;
         while (proc_get_status($this->process)['running']) {
             $socket = @stream_socket_client("tcp://127.0.0.1:$this->port", $number, $text, 1);
             if ($socket !== false) {
