@@ -107,6 +107,7 @@ final class OwnServer
                 }
             }
             if (Clock::now() > $giveUpAt) {
+                $this->stop(SIGKILL);
                 throw new Failed('the server does not answer: ' . $this->output());
             }
             usleep(5_000);
