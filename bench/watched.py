@@ -49,7 +49,8 @@ VIEWS = {
     "overview": (2.0, [STATUS, "locks?waiting=0&sort=wait&count=10"]),
     "locks": (3.0, [STATUS, "locks?sort=wait&count=50"]),
     "labels": (5.0, [STATUS, "statistics?minutes=60"]),
-    "lock": (1.5, [STATUS, "locks/0/line:7", "history?db=0&count=50&key=line:7"]),
+    "lock": (1.5, [STATUS, "locks/0/line:7", "history?db=0&count=50&key=line:7",
+                   "locks?db=0&waiting=0&sort=wait&count=100&owner=holder"]),
 }
 # Every view is open in some browser, most often the overview; in addition, a chart of the last day
 # is requested three times a minute.

@@ -57,6 +57,14 @@ export function keyLink(row, key = "key", db = row.db) {
     db ? el("span.tag", `db ${db}`) : null);
 }
 
+// Leads to the locks that the owner of a hold or place holds or waits for. `lock` is one of them.
+export function ownerLink(claim, lock) {
+  const name = el("strong", claim.owner);
+  // The address cannot name bytes that are not UTF-8.
+  if (claim.owner_base64 !== undefined) return name;
+  return el("a.owner", { href: linkTo("locks", [], { owner: claim.owner, db: lock.db }) }, name);
+}
+
 // Shows a duration that keeps growing after it was received.
 export function running(ms, attributes = {}) {
   return el("span.time", attributes, ms === null ? "–" : duration(ms + age()));
