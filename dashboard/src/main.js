@@ -12,14 +12,15 @@ import { missingTexts } from "./partitions.js";
 import overview from "./views/overview.js";
 import locks from "./views/locks.js";
 import lock from "./views/lock.js";
+import waits from "./views/waits.js";
 import events from "./views/events.js";
 import labels from "./views/labels.js";
 import label from "./views/label.js";
 import clients from "./views/clients.js";
 import settings from "./views/settings.js";
 
-const kViews = { overview, locks, events, labels, clients, settings, lock, label };
-const kInMenu = ["overview", "locks", "events", "labels", "clients", "settings"];
+const kViews = { overview, locks, waits, events, labels, clients, settings, lock, label };
+const kInMenu = ["overview", "locks", "waits", "events", "labels", "clients", "settings"];
 // Views that are not in the menu themselves, and the views in the menu that they belong to.
 const kParents = { lock: "locks", label: "labels" };
 const kThemes = { auto: "light", light: "dark", dark: "auto" };
@@ -130,7 +131,7 @@ function enterAccess() {
 }
 
 function showKeys() {
-  confirm({ title: "Keys", lines: ["1 to 6: go to a view, from left to right",
+  confirm({ title: "Keys", lines: ["1 to 7: go to a view, from left to right",
     "/: go to the filter",
     "p: pause or resume updates", "t: light, dark, or the system's theme", "r: update now",
     "Escape: close the dialog", "?: this list"] });

@@ -51,9 +51,10 @@ export function actButton(what, text, act, attributes = {}) {
   return button(text, act, { class: "danger", disabled: !mayAct, title: why, ...attributes });
 }
 
-export function keyLink(row, key = "key", db = row.db) {
+export function keyLink(row, key = "key", db = row.db, query = {}) {
   const { partition } = row;
-  return el("a.key", { href: linkTo("lock", [db, pathOf(row, key)], { partition }) }, row[key],
+  const href = linkTo("lock", [db, pathOf(row, key)], { partition, ...query });
+  return el("a.key", { href }, row[key],
     db ? el("span.tag", `db ${db}`) : null);
 }
 

@@ -32,7 +32,7 @@ const withPage = (hash, use, options) => usePage(browser, server, hash, use, opt
 for (const [name, hash, text] of kViews) {
   test(`shows ${name}`, () => withPage(hash, async (page) => {
     await settle(page, text);
-    assert.equal(await page.locator("table tbody tr, figure.chart").count() > 0, true);
+    assert.equal(await page.locator("table tbody tr, figure.chart, .roots > li").count() > 0, true);
     assert.equal(new URL(page.url()).hash.includes("token"), false);
     assert.equal(await page.locator("[role=alert]").count(), 0);
   }));

@@ -229,6 +229,26 @@ test("all matches are broken in the partitions that are shown", async () => {
   });
 });
 
+test("a chain leads from one partition to another", async () => {
+  const near = await lockIn(0, "near", "middle");
+  const far = await lockIn(2, "far", "root");
+  await waitFor(2, far, "middle");
+  await waitFor(0, near, "last");
+  await usePage(browser, leaders[1], `#/lock/0/${near}`, async (page) => {
+    const chain = page.getByRole("region", { name: "Why it waits" });
+    await chain.getByText(`root has held ${far} for`).first().waitFor();
+    assert.match((await chain.innerText()).replace(/\s+/g, " "), new RegExp(
+      `last waits for ${near}.*: middle has held ${near} for .*, and waits for ${far}: root has`));
+    await goTo(page, "#/waits");
+    const root = page.getByRole("list", { name: "Who waits for whom" })
+      .locator("> li", { hasText: `root has held ${far}` });
+    await root.getByText(`last waits for ${near}`).first().waitFor();
+    await root.getByRole("link", { name: far }).first().click();
+    await page.getByText("partition 2").first().waitFor();
+    await chain.getByText(`root has held ${far}`).waitFor();
+  });
+});
+
 test("clients are closed, and limits are set and ended, where they are", async () => {
   const client = await leaders[2].connect();
   await client.ask("CLIENT", "SETNAME", "to-be-closed");

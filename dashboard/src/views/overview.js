@@ -82,13 +82,15 @@ const kColumns = [
 
 function blockedPanel(blocked) {
   const rows = blocked.locks;
-  const all = el("a", { href: linkTo("locks", [], { waiting: "0", sort: "wait",
-    partition: state.route.query.partition }) }, "Show all");
+  const { partition } = state.route.query;
+  const tree = el("a", { href: linkTo("waits", [], { partition }) }, "Who waits for whom");
+  const all = el("a", { href: linkTo("locks", [], { waiting: "0", sort: "wait", partition }) },
+    "Show all");
   if (rows.length === 0) {
     return panel("Locks with waiters", null,
       empty("Nobody is waiting", "Every requested lock has been granted."));
   }
-  return panel("Locks with waiters", blocked.found > rows.length ? all : null,
+  return panel("Locks with waiters", [tree, blocked.found > rows.length ? all : null],
     table("Locks with waiters, longest wait first", [...kColumns, ...partitionColumns()], rows,
       (row) => `${row.db}/${row.key}`),
     blocked.found > rows.length
