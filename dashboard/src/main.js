@@ -1,9 +1,9 @@
 // The page: the frame around the views, navigation, and periodic refresh.
 import { Vue, el, setCreator } from "./el.js";
-import { Refusal, currentAccess, hasAccess, restoreAccess, setToken, setUser, takeTokenFromAddress }
-  from "./api.js";
-import { forgetData, judgeAccess, kKnown, kNobody, kReady, kUnknown, kWrong, linkTo, load,
-  readRoute, say, state } from "./state.js";
+import { Refusal, currentAccess, hasAccess, judgeToken, restoreAccess, setToken, setUser,
+  tokenInAddress } from "./api.js";
+import { forgetData, judgeAccess, kKnown, kNobody, kReady, kTokenRefused, kUnknown, kWrong, linkTo,
+  load, readRoute, say, state } from "./state.js";
 import { button } from "./parts.js";
 import { close, confirm, dialogFrame } from "./dialog.js";
 import { duration } from "./format.js";
@@ -48,8 +48,37 @@ function tick() {
   else refresh();
 }
 
+// Removes the token from the address, where others could read it.
+function takeToken(address) {
+  const token = tokenInAddress();
+  if (token) history.replaceState(null, "", address);
+  return token;
+}
+
+// Of a tab that is open already: it keeps its own credentials unless the new token is valid.
+async function tryToken(token) {
+  try {
+    await judgeToken(token);
+    setToken(token);
+    await judgeAccess();
+    state.needsAccess = false;
+    say("This tab now uses the token of its address.");
+    refresh();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const kept = hasAccess() ? " This tab keeps the credentials that it had." : "";
+    state.tokenTrouble = (error.status === 401 ? kTokenRefused
+      : `The token of the address was not checked: ${error.message}`) + kept;
+  }
+}
+
 function onRoute() {
   const before = state.route;
+  const token = takeToken(linkTo(before.view, before.path, before.query));
+  if (token) {
+    tryToken(token);
+    return;
+  }
   const route = readRoute();
   const isOther = route.view !== before.view || route.path.join("/") !== before.path.join("/");
   if (!kViews[route.view]) {
@@ -60,6 +89,8 @@ function onRoute() {
   state.route = route;
   if (state.dialog) close();
   if (isOther) {
+    // What was said about the address of an open tab has been read by now.
+    if (state.access !== kWrong) state.tokenTrouble = "";
     forgetData();
     scrollTo(0, 0);
     Vue.nextTick(() => document.getElementById("title").focus());
@@ -89,12 +120,14 @@ function nextTheme() {
 // Checks the credentials before using them; if they are wrong, the old ones stay in use.
 async function useAccess(user, secret) {
   const before = currentAccess();
+  const { tokenTrouble } = state;
   if (user) setUser(user, secret);
   else setToken(secret.trim());
   try {
     await judgeAccess();
   } catch (error) {
     restoreAccess(before);
+    state.tokenTrouble = tokenTrouble;
     if (!(error instanceof Refusal) || error.status !== 401) throw error;
     state.access = before ? kUnknown : kNobody;
     throw new Refusal(400, "", user ? "The user or password is wrong." : "The token is wrong.");
@@ -194,6 +227,10 @@ function isCurrent(name) {
 }
 
 function banner() {
+  if (state.tokenTrouble && !state.lostSince) {
+    return el("div.banner", { role: "alert" }, `${state.tokenTrouble} `,
+      button("Enter credentials", enterAccess));
+  }
   if (state.needsAccess) {
     return el("div.banner", { role: "alert" }, "This server requires a user or its token. ",
     button("Enter credentials", enterAccess));
@@ -231,7 +268,9 @@ new Vue({
   },
 });
 
-takeTokenFromAddress();
+// The first request checks it.
+const firstToken = takeToken(location.pathname);
+if (firstToken) setToken(firstToken);
 state.access = hasAccess() ? kUnknown : kNobody;
 showTheme();
 addEventListener("hashchange", onRoute);

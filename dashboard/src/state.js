@@ -24,6 +24,8 @@ export const state = Vue.observable({
   // When the connection to the server was lost, or 0.
   lostSince: 0,
   needsAccess: false,
+  // Why the token is not in use that the address had, or that was in use; empty: there is no such.
+  tokenTrouble: "",
   server: null,
   // Why the leaders of partitions did not answer the last time, by the partition's number.
   missing: {},
@@ -95,11 +97,15 @@ export async function judgeAccess() {
     state.may = answer.may;
     state.user = answer.user || "";
     state.access = hasAccess() ? kKnown : kNobody;
+    state.tokenTrouble = "";
   } catch (error) {
     forgetAccess(error);
     throw error;
   }
 }
+
+export const kTokenRefused = "Token refused: the server does not accept it. The right one is in " +
+  "the file that its option http_token_file names: enter it, or open the page's address with it.";
 
 // Called after credentials were refused; valid ones may have been revoked.
 export function forgetAccess(error) {
@@ -107,6 +113,7 @@ export function forgetAccess(error) {
   state.may = [];
   state.user = "";
   state.access = error.status === 401 ? kWrong : kKnown;
+  if (error.status === 401 && error.isOfToken) state.tokenTrouble = kTokenRefused;
 }
 
 // Runs only once per credentials, because the server counts failed log-ins.
