@@ -3,7 +3,7 @@ import { Vue, el, setCreator } from "./el.js";
 import { Refusal, currentAccess, hasAccess, judgeToken, restoreAccess, setToken, setUser,
   tokenInAddress } from "./api.js";
 import { forgetData, judgeAccess, kKnown, kNobody, kReady, kTokenRefused, kUnknown, kWrong, linkTo,
-  load, readRoute, say, state } from "./state.js";
+  load, loadNews, readRoute, say, state, togglePause } from "./state.js";
 import { button } from "./parts.js";
 import { close, confirm, dialogFrame } from "./dialog.js";
 import { duration } from "./format.js";
@@ -25,6 +25,7 @@ const kInMenu = ["overview", "locks", "waits", "events", "labels", "clients", "s
 const kParents = { lock: "locks", label: "labels" };
 const kThemes = { auto: "light", light: "dark", dark: "auto" };
 const kRetryMs = 1500;
+const kNewsEveryMs = 2000;
 
 const viewOf = (route) => kViews[route.view] || overview;
 
@@ -44,8 +45,17 @@ function tick() {
   // While a dialog is open, its content must not change, and rows must not move while some of them
   // are being selected.
   const isHeld = state.dialog || Object.keys(state.selected).length > 0;
-  if (isAsleep() || isHeld) timer = setTimeout(tick, 500);
+  if (state.isPaused && !document.hidden && !isHeld) tellNews();
+  else if (isAsleep() || isHeld) timer = setTimeout(tick, 500);
   else refresh();
+}
+
+// A paused view stays as it is, and may say what has come since.
+async function tellNews() {
+  const view = viewOf(state.route);
+  if (view.countNews) await loadNews(view);
+  clearTimeout(timer);
+  timer = setTimeout(tick, view.countNews ? kNewsEveryMs : 500);
 }
 
 // Removes the token from the address, where others could read it.
@@ -183,12 +193,6 @@ function onKey(event) {
   else if (kKeys[event.key]) kKeys[event.key]();
   else return;
   event.preventDefault();
-}
-
-function togglePause() {
-  state.isPaused = !state.isPaused;
-  say(state.isPaused ? "Updates are paused." : "Updates are on again.");
-  if (!state.isPaused) refresh();
 }
 
 function health() {

@@ -112,6 +112,16 @@ export function choice(label, options, value, choose) {
     el("option", { key, value: key, selected: key === value }, text))));
 }
 
+// Chooses how far back events are shown. `reset` are the positions of other pages.
+const kTimes = [["", "all"], ["10m", "last 10 minutes"], ["1h", "last hour"],
+  ["24h", "last 24 hours"]];
+export function timeChoice(reset) {
+  const since = state.route.query.since || "";
+  const isOther = !kTimes.some(([value]) => value === since);
+  return choice("Time", isOther ? [...kTimes, [since, `since ${since}`]] : kTimes, since,
+    (value) => changeQuery({ since: value, ...reset }));
+}
+
 // Chooses one partition or all of them; null: there are none to choose from.
 export function partitionChoice() {
   const count = partitionCount();

@@ -16,6 +16,7 @@ export const state = Vue.observable({
   route: { view: "overview", path: [], query: {} },
   now: Date.now(),
   isPaused: false,
+  news: "",  // what has come since the view was paused
   theme: localStorage.getItem("fairlock-theme") || "auto",
   // The permissions and the user of the credentials, once the server has checked them.
   may: [],
@@ -153,6 +154,7 @@ export async function load(view) {
     state.lostSince = 0;
     state.needsAccess = false;
     state.data = data;
+    state.news = "";
     state.loadedAt = Date.now();
     state.now = state.loadedAt;
     state.phase = kReady;
@@ -163,8 +165,27 @@ export async function load(view) {
   }
 }
 
+export function togglePause() {
+  state.isPaused = !state.isPaused;
+  state.news = "";
+  say(state.isPaused ? "Updates are paused." : "Updates are on again.");
+  if (!state.isPaused) dispatchEvent(new Event("reload"));
+}
+
+// Says what has come since a paused view was loaded. A failure says nothing: the view is paused.
+export async function loadNews(view) {
+  const mine = loading;
+  if (state.phase !== kReady) return;
+  const news = await view.countNews(state.route, state.data).catch((error) => {
+    if (!(error instanceof Refusal)) throw error;
+    return state.news;
+  });
+  if (mine === loading && state.isPaused) state.news = news;
+}
+
 export function forgetData() {
   ++loading;
+  state.news = "";
   state.phase = kLoading;
   state.data = {};
   state.typed = {};

@@ -4,7 +4,7 @@ import { Refusal, fieldOf, get, pathOf, post } from "../api.js";
 import { age, changeQuery, state } from "../state.js";
 import { chosenPartition, partitionCount } from "../partitions.js";
 import { actButton, button, client, empty, heading, labelOf, left, paging, panel, placeholder,
-  running } from "../parts.js";
+  running, timeChoice } from "../parts.js";
 import { table } from "../table.js";
 import { chainPanel, loadChain } from "../chain_panel.js";
 import { nodeOfMoved } from "../moved.js";
@@ -30,8 +30,9 @@ async function load({ path: [db, key], query }) {
 }
 
 // Requests the history of the percent-encoded key in the URL.
-function loadHistory(db, key, { before }, partition) {
-  const page = before ? `&before=${before}` : "";
+function loadHistory(db, key, { before, since }, partition) {
+  const page = (before ? `&before=${before}` : "") +
+    (since ? `&since=${encodeURIComponent(since)}` : "");
   return get(`history?db=${db}&count=50&key=${key}${page}`, {}, partition);
 }
 
@@ -274,10 +275,10 @@ function linePanel({ lock, places, from }) {
 }
 
 function historyPanel(history) {
-  const { before } = state.route.query;
-  return panel("History", null, history.events.length === 0
-    ? empty(before ? "There are no older events" : "There are no events",
-      "The history has a fixed size and drops the oldest events.")
+  const { before, since } = state.route.query;
+  return panel("History", timeChoice({ before: "" }), history.events.length === 0
+    ? empty(before ? "There are no older events" : since ? "There are no events in this period"
+      : "There are no events", "The history has a fixed size and drops the oldest events.")
     : table("Events of this lock, newest first", kEventColumns, history.events),
   before || history.next_before !== null ? paging(
     before ? button("Newest", () => changeQuery({ before: "" })) : null,

@@ -13,7 +13,7 @@ import { chart } from "../chart.js";
 import { fleetPanel, isStandby, standbyText } from "../fleet.js";
 
 const kRows = 10;
-const kRanges = [["60", "1 h"], ["180", "3 h"], ["1440", "24 h"]];
+const kRanges = [["10", "10 m"], ["60", "1 h"], ["180", "3 h"], ["1440", "24 h"]];
 const kMinutesEveryMs = 20000;
 
 let minutes = null;
