@@ -35,7 +35,7 @@ export const state = Vue.observable({
   error: "",
   isFilterWrong: false,
   data: {},
-  typed: {},  // filter texts that are not applied yet
+  typed: {},  // filter texts as they are being typed
   areFiltersOpen: false,  // on phones
   selected: {},  // rows by their identity
   loadedAt: 0,
@@ -207,7 +207,19 @@ export function linkTo(view, parts = [], query = {}) {
   return `#/${[view, ...parts].join("/")}${text ? `?${text}` : ""}`;
 }
 
+let isTyping = false;
+
 export function changeQuery(changes) {
   const route = state.route;
-  location.hash = linkTo(route.view, route.path, { ...route.query, ...changes });
+  const to = linkTo(route.view, route.path, { ...route.query, ...changes });
+  if (isTyping) location.replace(to);
+  else location.hash = to;
+}
+
+// What `change` does to the query adds nothing to the browser's history: "back" does not lead
+// through the letters of a word.
+export function whileTyping(change) {
+  isTyping = true;
+  change();
+  isTyping = false;
 }
