@@ -55,10 +55,10 @@ export class Acquisition {
         return await this.#ask();
       } catch (error) {
         if (this.#isAborted || !isTemporary(error) || this.#isOfClosedClient(error)) {
-          throw translated(error);
+          throw translated(error, this.terms.names);
         }
         const left = this.#left();
-        if (left === 0) throw error;
+        if (left === 0) throw translated(error, this.terms.names);
         await sleep(Math.min(pause(attempt), left), this.signal);
       }
     }
@@ -170,10 +170,10 @@ export class Acquisition {
       if (event === "timeout" && this.#left() <= EARLY_MS) return this.#askWhy("timeout");
       if (event === "cancelled" && this.isNamed && (await this.#stillWaits())) continue;
       if (event === "cancelled" && reason === "deadlock") {
-        throw new Deadlock("the wait would never end");
+        throw new Deadlock(`${this.terms.names}: the wait would never end`);
       }
       if (event === "cancelled" || event === "superseded") {
-        throw new WaitEnded(`${event}: another request ended this wait`);
+        throw new WaitEnded(`${this.terms.names}: ${event}: another request ended this wait`);
       }
     }
   }

@@ -4,6 +4,7 @@ import { randomFillSync } from "node:crypto";
 import os from "node:os";
 
 import type { LockOptions } from "./options";
+import { shown } from "./texts";
 
 /** A key or an owner. */
 export type Name = string | Uint8Array;
@@ -83,6 +84,8 @@ function milliseconds(time: number): string {
 export class Terms {
   readonly lease: number;
   readonly hasMaxWaiters: boolean;
+  readonly shared: boolean;
+  readonly limit: number | undefined;
   /** The keys with the prefix of the client, as the server knows them. */
   readonly keysOnServer: readonly (string | Buffer)[];
   readonly #options: readonly (string | Buffer)[];
@@ -95,6 +98,8 @@ export class Terms {
     this.keysOnServer = keys.map((key) => withPrefix(prefix, key));
     this.lease = checkTime("lease", options.lease ?? LEASE_MS, LEASE_MS_MIN);
     this.hasMaxWaiters = options.maxWaiters !== undefined;
+    this.shared = options.shared === true;
+    this.limit = options.limit;
     if (keys.length === 0) throw new RangeError("a lock needs at least one key");
     checkCount("limit", options.limit, 1);
     checkCount("maxWaiters", options.maxWaiters, 0);
@@ -111,7 +116,7 @@ export class Terms {
 
   /** The keys as a text for people. */
   get names(): string {
-    return this.keys.map((key) => bytesOf(key).toString()).join(", ");
+    return this.keys.map(shown).join(", ");
   }
 
   /**
