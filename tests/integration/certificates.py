@@ -22,8 +22,10 @@ unique_subject = no
 commonName = supplied
 [server]
 subjectAltName = DNS:localhost,IP:127.0.0.1
+authorityKeyIdentifier = keyid
 [client]
 extendedKeyUsage = clientAuth
+authorityKeyIdentifier = keyid
 """
 
 
@@ -40,12 +42,14 @@ class Authority:
         (self.folder / "ca.cnf").write_text(_CA_CONFIG)
         (self.folder / "index.txt").write_text("")
         (self.folder / "serial").write_text("1000")
-        self.key, self.certificate = self._self_signed("ca", name)
+        # From version 3.13 on, Python refuses an authority whose certificate does not say so.
+        self.key, self.certificate = self._self_signed("ca", name, "-addext",
+                                                       "keyUsage=critical,keyCertSign,cRLSign")
 
-    def _self_signed(self, name, common_name):
+    def _self_signed(self, name, common_name, *words):
         _openssl(self.folder, "req", "-x509", "-newkey", "ec", "-pkeyopt",
                  "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{name}.key", "-out",
-                 f"{name}.crt", "-subj", f"/CN={common_name}", "-days", "2")
+                 f"{name}.crt", "-subj", f"/CN={common_name}", "-days", "2", *words)
         return self.folder / f"{name}.key", self.folder / f"{name}.crt"
 
     def self_signed(self, name, common_name):

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import sys
 import unittest
 
 import redis
@@ -22,6 +23,14 @@ logging.getLogger("redis.cluster").setLevel(logging.CRITICAL)
 
 class ClusterCase(unittest.TestCase):
     """All tests of a class have one fleet."""
+
+    if sys.version_info < (3, 11):
+        @classmethod
+        def enterClassContext(cls, context):
+            """As later versions of Python have it."""
+            value = context.__enter__()
+            cls.addClassCleanup(context.__exit__, None, None, None)
+            return value
 
     @classmethod
     def node_options(cls):

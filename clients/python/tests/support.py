@@ -42,6 +42,13 @@ class Case(unittest.TestCase):
     def make_server(self):
         return own_server.Server()
 
+    if sys.version_info < (3, 11):
+        def enterContext(self, context):
+            """As later versions of Python have it."""
+            value = context.__enter__()
+            self.addCleanup(context.__exit__, None, None, None)
+            return value
+
     def setUp(self):
         self.server = self.enterContext(self.make_server())
         self.outside = self.client()
