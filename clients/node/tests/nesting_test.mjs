@@ -178,19 +178,19 @@ testEach("a hold or a signal that is kept is renewed", async (own) => {
   const lock = createLock(await own.client());
   const key = `inner:${own.server.port}`;
   const heard = ["held", "watched", key].map(warningsOf);
-  const hold = await lock("held", { lease: 600 });
-  const { signal } = await lock("watched", { lease: 600 });
+  const hold = await lock("held", { lease: 3000 });
+  const { signal } = await lock("watched", { lease: 3000 });
   const inner = await (async () => {
     let kept;
     await lock(key, { lease: 600 }); // another, which is dropped
     await untilFree(own, key);
-    await lock.using(key, { lease: 600 }, async (outer) => {
+    await lock.using(key, { lease: 3000 }, async (outer) => {
       kept = await lock(key, { reentrant });
       assert.equal(await outer.release(), true);
     });
     return kept;
   })();
-  for (let turn = 0; turn < 15; ++turn) {
+  for (let turn = 0; turn < 45; ++turn) {
     await sleep(100);
     collect();
   }
