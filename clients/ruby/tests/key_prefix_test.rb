@@ -187,7 +187,7 @@ class KeyPrefixTest < Case
   def send_about_one_key(redis, on_server, channel)
     hold = Fairlock.lock(redis, "k", lease: 60).acquire
     hold.renew
-    assert_raises(Fairlock::Denied) { Fairlock.lock(redis, "k", wait: 0.03) { flunk } }
+    assert_raises(Fairlock::Denied) { Fairlock.lock(redis, "k", owner: "a", wait: 0.03) { flunk } }
     waiting = in_thread { Fairlock.lock(redis, "k", owner: "next", channel: channel).acquire }
     wait_until { waiters(on_server["k"]) == ["next"] }
     hold.transfer("other")

@@ -146,8 +146,8 @@ class FairJobTest < Minitest::Test
   # The job was stopped for longer than its lease, so the next job already has the lock.
   def test_a_late_release_does_not_end_the_hold_of_the_next
     redis = Fairlock::ActiveJob.redis
-    slow = Fairlock.lock(redis, @key, lease: 0.05, renew: false).acquire
-    following = Fairlock.lock(redis, @key, wait: 20).acquire
+    slow = Fairlock.lock(redis, @key, owner: "slow", lease: 0.05, renew: false).acquire
+    following = Fairlock.lock(redis, @key, owner: "following", wait: 20).acquire
     refute slow.release
     following.check
     assert_equal 1, FAIRLOCK.call("CHECK", @key, following.token)

@@ -75,7 +75,7 @@ module Fairlock
     # The first job holds the lock until a worker runs it, for as long as others keep their places.
     def take_place
       lock = fairlock_lock(lease: self.class.fairlock_options.keep, wait: 0, renew: false)
-      lock.try_acquire
+      lock.try_acquire&.detach
       lock
     end
 

@@ -52,8 +52,8 @@ module Fairlock
 
   # The server belongs to a fleet of several partitions, which needs a client for clusters.
   class NeedsCluster < Error
-    def initialize(reply)
-      super("another node serves the key: use a client for clusters, such as " \
+    def initialize(reply, names)
+      super("#{names}: another node serves the key: use a client for clusters, such as " \
             "Redis.new(cluster: [...]), got #{reply}")
     end
   end

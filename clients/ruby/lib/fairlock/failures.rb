@@ -64,7 +64,7 @@ module Fairlock
       case word(error)
       when "DEADLOCK" then Deadlock.new("#{names}: #{text.delete_prefix('DEADLOCK ')}")
       when "SUPERSEDED", "CANCELLED", "UNBLOCKED" then WaitEnded.new("#{names}: #{text}")
-      when "MOVED" then NeedsCluster.new(text)
+      when "MOVED" then NeedsCluster.new(text, names)
       else
         return error unless text.downcase.include?("unknown command")
 
