@@ -64,8 +64,8 @@ module Fairlock
       def despite_outage(result)
         yield
       rescue *Failures::ALL => error
-        choice = Sidekiq.checked_outage(job["unique_on_outage"] || Sidekiq.on_outage || :raise)
-        raise if choice == :raise || !Failures.temporary?(error)
+        choice = job["unique_on_outage"] || Sidekiq.on_outage || :raise
+        raise unless Outages.survived?(choice, error)
 
         ::Sidekiq.logger.warn("#{digest}: job #{jid} does without its lock: #{error.message}")
         result
@@ -82,8 +82,10 @@ module Fairlock
 
       # It counts from the time for which the job is scheduled.
       def ttl
+        seconds = job["unique_ttl"] || TTL_SECONDS
+        Terms.check_duration("unique_ttl", seconds, may_be_zero: false)
         delay = job["at"] ? [job["at"].to_f - Time.now.to_f, 0].max : 0
-        [(job["unique_ttl"] || TTL_SECONDS) + delay, Terms::SECONDS_MAX].min
+        [seconds + delay, Terms::SECONDS_MAX].min
       end
 
       # In seconds; from version 8 on, Sidekiq's times are whole milliseconds.
