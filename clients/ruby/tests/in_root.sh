@@ -28,6 +28,9 @@ if [ ! -e "$root/made" ]; then
   touch "$root/made"
 fi
 
+# Version 5 of the redis gem connects to localhost by name.
+[ -e "$root/etc/hosts" ] || echo "127.0.0.1 localhost" >"$root/etc/hosts"
+
 # Inside, the tree, the temporary files and the server's own root have the same paths as outside.
 mounted=()
 End() { for place in "${mounted[@]}"; do umount "$place"; done; }
