@@ -134,7 +134,7 @@ testEach("locks in all partitions", async (lock) => {
     await hold.renew(60_000);
     assert.ok(await ask("PTTL", key) > 31_000);
     assert.equal(await lock.try(key), null);
-    await assert.rejects(lock(key, { wait: 50 }), (error) =>
+    await assert.rejects(lock(key, { owner: "other", wait: 50 }), (error) =>
       error.explanation.status === "timeout" && error.explanation.holders[0].owner === hold.owner);
   })));
   for (const key of [a, b]) {
