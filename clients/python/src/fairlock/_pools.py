@@ -13,6 +13,7 @@ import weakref
 from typing import Any, Callable, Hashable, Mapping, MutableMapping
 
 import redis
+import redis.connection
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 from redis.sentinel import SentinelConnectionPool
@@ -30,11 +31,23 @@ _HANDSHAKE_SECONDS_MAX = 5.0
 _OF_ONE_POOL = ("connection_pool", "maint_", "orig_", "oss_cluster_maint")
 
 
-def own_options(options: Mapping[str, Any], retry: Any) -> dict[str, Any]:
-    """The options of connections like these, which try once."""
+def no_notices(connections: Any) -> dict[str, Any]:
+    """The options by which connections of this module of redis-py are not told of maintenance.
+    Those of redis-py 7 for asyncio know no such option."""
+    base = getattr(connections, "AbstractConnection", None)
+    known: Mapping[str, Any] = {} if base is None else inspect.signature(base.__init__).parameters
+    return {name: value for name, value in _NO_NOTICES.items() if name in known}
+
+
+_NO_NOTICES_HERE = no_notices(redis.connection)
+
+
+def own_options(options: Mapping[str, Any], retry: Any,
+                notices: Mapping[str, Any] = _NO_NOTICES_HERE) -> dict[str, Any]:
+    """The options of connections like these, which try once. `notices`: see no_notices()."""
     kept = {name: value for name, value in options.items() if not name.startswith(_OF_ONE_POOL)}
     kept["redis_connect_func"] = _weak(options.get("redis_connect_func"))
-    return {**kept, **_NO_NOTICES, "retry": retry, "retry_on_timeout": False, "retry_on_error": []}
+    return {**kept, **notices, "retry": retry, "retry_on_timeout": False, "retry_on_error": []}
 
 
 def _weak(on_connect: Any) -> Any:

@@ -8,12 +8,15 @@ import weakref
 from typing import Any, AsyncIterator, MutableMapping
 
 import redis.asyncio
+import redis.asyncio.connection
 from redis.asyncio.client import PubSub
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import SentinelConnectionPool
 from redis.backoff import NoBackoff
 
-from .._pools import CONNECTIONS_MAX, own_options, words_of
+from .._pools import CONNECTIONS_MAX, no_notices, own_options, words_of
+
+NO_NOTICES = no_notices(redis.asyncio.connection)
 
 
 class _AtTheEnd:
@@ -62,7 +65,7 @@ class OwnPool:
                  like: Any = None) -> None:
         """`client`: nothing uses the pool once it is gone. `like`: its pool, if it has one."""
         self.loop = asyncio.get_running_loop()
-        options = {**own_options(options, Retry(NoBackoff(), 0)),
+        options = {**own_options(options, Retry(NoBackoff(), 0), NO_NOTICES),
                    "connection_class": connection_class, "max_connections": CONNECTIONS_MAX}
         if isinstance(like, SentinelConnectionPool):
             self.pool: Any = SentinelConnectionPool(

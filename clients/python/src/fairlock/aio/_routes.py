@@ -16,7 +16,7 @@ from .._replies import same_bytes
 from .._slots import name_in_slot
 from .._table import Address, Table
 from .._terms import Name
-from ._pools import OwnPool, own_pool
+from ._pools import NO_NOTICES, OwnPool, own_pool
 from ._tasks import limited
 
 _TABLE_SECONDS_MAX = 5.0
@@ -95,7 +95,7 @@ class Nodes:
         self.loop = asyncio.get_running_loop()
         self._client = weakref.ref(client)
         self._class, self._options = nodes[0].connection_class, own_options(
-            nodes[0].connection_kwargs, None)
+            nodes[0].connection_kwargs, None, NO_NOTICES)
         self._pools: dict[Address, OwnPool] = {}
         self.table = Table([(node.host, node.port) for node in nodes],
                            getattr(client.nodes_manager, "address_remap", None))
