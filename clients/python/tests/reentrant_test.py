@@ -44,7 +44,7 @@ class Threads(support.Case):
 
     def test_a_hold_that_an_inner_block_keeps_is_renewed(self):
         client = self.client()
-        inner = (fairlock.lock(client, "k", lease=3).acquire(),
+        inner = (fairlock.lock(client, "k", lease=12).acquire(),
                  fairlock.lock(client, "k", reentrant=True).acquire())[1]
         gc.collect()
         renewals = self.commands("renew")
