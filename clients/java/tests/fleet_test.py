@@ -19,13 +19,17 @@ from own_fleet import Fleet  # noqa: E402
 SECONDS_MAX = 120
 
 
-class FailOver(unittest.TestCase):
+class FailOver:
+    """The test, for each library under the client."""
+
+    words = ()
 
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.fleet = self.enterContext(Fleet(nodes=3, members=1))
         sentinels = ",".join(f"127.0.0.1:{node.sentinel_port}" for node in self.fleet.nodes)
-        java = languages.make("java", ("/bin/sh", str(FOLDER / "target/conformance_driver")))
+        program = str(FOLDER / "target/program")
+        java = languages.make("java", ("/bin/sh", program, "Driver", *self.words))
         self.driver = Driver(java, {"FAIRLOCK_SENTINELS": sentinels}, self.folder / "log")
         self.addCleanup(self.driver.close)
 
@@ -55,6 +59,15 @@ class FailOver(unittest.TestCase):
         self.assertGreater(granted["token"], held["token"])
         self.assertEqual(self.ask("release", hold="w").get("ok"), True)
         leader.start()
+
+
+class OnLettuce(FailOver, unittest.TestCase):
+    pass
+
+
+class OnJedis(FailOver, unittest.TestCase):
+
+    words = ("jedis",)
 
 
 if __name__ == "__main__":

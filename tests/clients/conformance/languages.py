@@ -32,7 +32,8 @@ _DRIVERS = {
     "node-redis": ("clients/node/tests/conformance_driver.mjs", ("node",), ("node-redis",)),
     "ruby": ("clients/ruby/tests/conformance_driver.rb", ("/usr/bin/ruby",), ()),
     # deploy/build-java-client.sh makes it.
-    "java": ("clients/java/target/conformance_driver", ("/bin/sh",), ()),
+    "java": ("clients/java/target/program", ("/bin/sh",), ("Driver",)),
+    "java-jedis": ("clients/java/target/program", ("/bin/sh",), ("Driver", "jedis")),
 }
 # {name: the driver, a program that the build puts beside fairlockd}
 _BUILT = {"cpp": "cpp_conformance_driver", "go": "go_conformance_driver"}

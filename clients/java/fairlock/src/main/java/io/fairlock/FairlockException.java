@@ -5,8 +5,8 @@ import java.util.List;
 
 /**
  * An error of a lock. The nested classes are those that a program may want to tell apart; any other
- * is about the connection, permissions or limits of the server, and has the exception of Lettuce as
- * its cause. Each text names the keys.
+ * is about the connection, permissions or limits of the server, and has the exception of Lettuce or
+ * Jedis as its cause. Each text names the keys.
  */
 public class FairlockException extends RuntimeException {
 

@@ -1,6 +1,5 @@
 package io.fairlock;
 
-import io.lettuce.core.RedisURI;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -150,11 +149,9 @@ interface Route {
     private CompletableFuture<Void> reading;
 
     /** The function makes the server of an address, host:port. */
-    Fleet(List<RedisURI> seeds, Function<String, Server> connect) {
+    Fleet(List<String> seeds, Function<String, Server> connect) {
       this.connect = connect;
-      for (RedisURI it : seeds) {
-        at(it.getHost() + ":" + it.getPort());
-      }
+      seeds.forEach(this::at);
     }
 
     synchronized CompletableFuture<Void> close() {

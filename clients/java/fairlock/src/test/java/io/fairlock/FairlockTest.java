@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.lettuce.core.RedisURI;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -331,7 +330,7 @@ class FairlockTest extends Bench {
       hold.unlock();
       return Thread.currentThread().getName();
     }));
-    assertFalse(name.startsWith("lettuce") || name.equals("fairlock"), name);
+    assertFalse(name.startsWith("lettuce") || name.startsWith("fairlock"), name);
     get(fairlock.lockAsync("k", LockOptions.defaults()).thenCompose(hold ->
         hold.transferAsync("next", null).thenCompose(token ->
             fairlock.lockAsync("k", LockOptions.defaults().owner("next"))))
@@ -375,8 +374,7 @@ class FairlockTest extends Bench {
 
   @Test
   void aServerThatIsNotThereFailsWhenTheWaitIsOver() {
-    try (FairlockClient none = FairlockClient.builder()
-        .address(RedisURI.create("redis://127.0.0.1:1")).build()) {
+    try (FairlockClient none = FairlockClient.create("redis://127.0.0.1:1")) {
       assertThrows(FairlockException.class, () -> none.tryLock("k"));
       long begun = System.nanoTime();
       var e = assertThrows(FairlockException.class,
