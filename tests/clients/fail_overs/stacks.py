@@ -77,6 +77,22 @@ def own_node_stack(client, module):
                      [NODE, f"{CLIENTS}/node/tests/conformance_driver.mjs", client])
 
 
+def own_java_stack(client, jar, *words):
+    return own_stack(client, "Java 17, and deploy/build-java-client.sh", java_version(jar),
+                     java_program("Driver", *words))
+
+
+def java_program(name, *words):
+    """A program in Java, which deploy/build-java-client.sh builds with clients/java."""
+    return ["/bin/sh", f"{CLIENTS}/java/target/program", name, *words]
+
+
+def java_version(jar):
+    script = ('test -e "$1/target/complete" && ls "$1/fairlock/target/jars" | '
+              'sed -n "s/^$2-\\([0-9].*\\)\\.jar$/\\1/p" | grep .')
+    return ["sh", "-c", script, "sh", f"{CLIENTS}/java", jar]
+
+
 PYTHON_VERSION = [sys.executable, "-c", "import redis; print(redis.__version__)"]
 PYTHON_DRIVER = [sys.executable, "-B", f"{CLIENTS}/python/tests/conformance_driver.py"]
 RUBY_VERSION = [RUBY, "-e", "require 'redis'; puts Redis::VERSION"]
@@ -123,6 +139,8 @@ OWN = {stack.name: stack for stack in (
     own_node_stack("node-redis", "redis"),
     own_stack("redis gem", "ruby-redis", RUBY_VERSION,
               [RUBY, f"{CLIENTS}/ruby/tests/conformance_driver.rb"]),
+    own_java_stack("Lettuce", "lettuce-core"),
+    own_java_stack("Jedis", "jedis", "jedis"),
     own_stack("go-redis", GO_PACKAGES, GO_VERSION, ["{build}/go_driver"],
               environment=own_go.ENVIRONMENT,
               build=go_build("./tests/conformance_driver", "{build}/go_driver")),
