@@ -1,5 +1,6 @@
 package io.fairlock;
 
+import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CancellationException;
@@ -92,15 +93,21 @@ final class Failures {
     return !isRefusedByTls(it);
   }
 
-  /** An alert or a certificate, rather than a connection that was closed meanwhile. */
+  /**
+   * An alert or a certificate, rather than a connection that was closed meanwhile, perhaps during
+   * the handshake: then another error of the connection is the cause.
+   */
   private static boolean isRefusedByTls(Throwable failure) {
+    boolean isRefused = false;
     for (Throwable it = failure; it != null; it = it.getCause()) {
       if (it instanceof SSLException) {
         String text = String.valueOf(it.getMessage()).toLowerCase(Locale.ROOT);
-        return !text.contains("closed") && !text.contains("timed out");
+        isRefused |= !text.contains("closed") && !text.contains("timed out");
+      } else if (it instanceof IOException) {
+        return false;
       }
     }
-    return false;
+    return isRefused;
   }
 
   static boolean isWithoutSubscriber(Throwable failure) {

@@ -6,6 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.EOFException;
+import java.net.SocketException;
+import java.security.cert.CertificateException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +22,8 @@ import java.util.function.BiConsumer;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLHandshakeException;
 import org.junit.jupiter.api.Test;
 
 /** What the conformance cases do not reach. */
@@ -383,6 +388,20 @@ class FairlockTest extends Bench {
       assertTrue(System.nanoTime() - begun >= MOMENT.multipliedBy(3).toNanos());
       assertThrows(FairlockException.class, () -> none.lock("k", LockOptions.waiting(MOMENT)));
     }
+  }
+
+  @Test
+  void aHandshakeThatEndsWithItsConnectionIsTemporary() {
+    SSLException ended = new SSLHandshakeException("Remote host terminated the handshake");
+    ended.initCause(new EOFException("SSL peer shut down incorrectly"));
+    assertTrue(Failures.isTemporary(new RuntimeException(ended)));
+    assertTrue(Failures.isTemporary(new SSLException("Connection reset",
+        new SocketException("Connection reset"))));
+    assertTrue(Failures.isTemporary(new SSLException("Socket closed")));
+    assertFalse(Failures.isTemporary(new RuntimeException(
+        new SSLHandshakeException("Received fatal alert: bad_certificate"))));
+    assertFalse(Failures.isTemporary(new SSLException("PKIX path building failed",
+        new CertificateException("unable to find valid certification path"))));
   }
 
   @Test
