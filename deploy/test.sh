@@ -18,6 +18,7 @@ deploy/install-jars.sh || true
 deploy/build-java-client.sh || true
 deploy/install-go-modules.sh || true
 deploy/install-etcd.sh || true
+deploy/install-helm.sh || true
 
 if [ "${1:-}" = --prepare ]; then
   exec cmake --preset release -DFAIRLOCK_TESTS=ON -DFAIRLOCK_BENCH=ON
