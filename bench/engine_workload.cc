@@ -38,7 +38,7 @@ EngineWorkload::EngineWorkload(std::size_t keys, engine::DurationMs lease_ms)
   connection_ = std::make_unique<engine::Attachment>(engine_.clients().Connect("bench", "default"));
 }
 
-EngineWorkload::~EngineWorkload() { engine_.Detach(*connection_, {now_, effects_}); }
+EngineWorkload::~EngineWorkload() { engine_.sessions().Detach(*connection_, {now_, effects_}); }
 
 void EngineWorkload::Record() {
   recorder_ = std::make_unique<record::Recorder>(record::RecorderOptions{}, now_);

@@ -33,7 +33,7 @@ SETTLE_S = 5  # the standby has loaded the newest snapshot
 
 
 class Plain:
-    """Locks of LOCK."""
+    """Locks that LOCK takes."""
 
     @staticmethod
     def request(n):

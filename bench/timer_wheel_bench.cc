@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "server/engine/containers/timer_wheel.h"
-#include "server/engine/state/timers.h"
+#include "server/engine/state/claim.h"
 
 namespace {
 

@@ -49,11 +49,14 @@ VIEWS = {
     "overview": (2.0, [STATUS, "locks?waiting=0&sort=wait&count=10"]),
     "locks": (3.0, [STATUS, "locks?sort=wait&count=50"]),
     "labels": (5.0, [STATUS, "statistics?minutes=60"]),
-    "lock": (1.5, [STATUS, "locks/0/line:7", "history?db=0&count=50&key=line:7"]),
+    "lock": (1.5, [STATUS, "locks/0/line:7", "history?db=0&count=50&key=line:7",
+                   "locks?db=0&waiting=0&sort=wait&count=100&owner=holder"]),
+    "waits": (5.0, [STATUS, "locks?waiting=0&sort=wait&count=30",
+                    *(f"locks/0/line:{n}" for n in range(30))]),
 }
 # Every view is open in some browser, most often the overview; in addition, a chart of the last day
 # is requested three times a minute.
-OPEN = ["overview"] * 11 + ["locks"] * 4 + ["labels"] * 2 + ["lock"] * 3
+OPEN = ["overview"] * 10 + ["waits"] + ["locks"] * 4 + ["labels"] * 2 + ["lock"] * 3
 MINUTES_EVERY_S = 20
 
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "cli/arguments/command.h"
-#include "cli/arguments/program_model.h"
 #include "cli/base/result.h"
 #include "cli/connection/settings.h"
 

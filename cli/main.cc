@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/base/exit_codes.h"
+#include "cli/base/result.h"
 #include "cli/command_line.h"
 #include "cli/connection/settings_file.h"
 #include "cli/output/printable.h"

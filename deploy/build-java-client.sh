@@ -22,7 +22,9 @@ newer() { find . -name target -prune -o -type f -newer target/complete -print -q
 mkdir -p target
 rm -f target/complete
 build() {
+  # The help of the plugin that installs brings it here for tests without a network.
   mvn -q -B "$@" package -DskipTests dependency:copy-dependencies -DoutputDirectory=target/jars \
+    install:help \
     </dev/null >target/log 2>&1
 }
 echo "Building clients/java"
@@ -32,10 +34,20 @@ if ! build -o && ! build; then
   skip "Maven needs a network that reaches its registry."
 fi
 
-# The driver of tests/clients/conformance.
-cat >target/conformance_driver <<END
+# Runs one of the programs in io.fairlock.conformance. With the word jedis, Lettuce is not on the
+# class path.
+cat >target/program <<END
 cd '$PWD/fairlock/target'
-exec java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp 'classes:test-classes:jars/*' \\
-  io.fairlock.conformance.Driver
+places=classes:test-classes
+for jar in jars/*.jar; do
+  case "\$* \$jar" in
+    *" jedis jars/lettuce-"* | *" jedis jars/netty-"* | *" jedis jars/reactor-"*) ;;
+    *) places=\$places:\$jar ;;
+  esac
+done
+program=\$1
+shift
+exec java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "\$places" \\
+  "io.fairlock.conformance.\$program" "\$@"
 END
 touch target/complete

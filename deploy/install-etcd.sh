@@ -7,20 +7,16 @@ cd "$(dirname "$0")/.."
 readonly kBuilt=build/newest-etcd/etcd
 [ $kBuilt -nt tests/etcd/go.sum ] && exit 0
 
-needed=$(sed -n 's/^go //p' tests/etcd/go.mod)
-for go in $(type -aP go) /usr/local/go/bin/go; do
-  has=$("$go" env GOVERSION 2>/dev/null) || continue
-  [ "$(printf '%s\n' "${has#go}" "$needed" | sort -V | head -n 1)" = "$needed" ] || continue
-  echo "Building the newest etcd; this takes a few minutes"
-  mkdir -p "$(dirname $kBuilt)"
-  env -C tests/etcd GOWORK=off GOFLAGS=-mod=readonly GOTOOLCHAIN=local CGO_ENABLED=0 \
-    "$go" build -trimpath -ldflags "-s -w" -o "$PWD/$kBuilt.new" . >&2 || {
-    echo "The newest etcd is not built, so its tests are skipped. Go needs a network that reaches" \
-      "its proxy: $("$go" env GOPROXY)" >&2
-    exit 77
-  }
-  mv $kBuilt.new $kBuilt
-  exit 0
-done
-echo "The tests with the newest etcd are skipped: they need Go $needed." >&2
-exit 77
+go=$(deploy/find_go.sh tests/etcd/go.mod) || {
+  echo "The tests with the newest etcd are skipped: they need Go $go." >&2
+  exit 77
+}
+echo "Building the newest etcd; this takes a few minutes"
+mkdir -p "$(dirname $kBuilt)"
+env -C tests/etcd GOWORK=off GOFLAGS=-mod=readonly GOTOOLCHAIN=local CGO_ENABLED=0 \
+  "$go" build -trimpath -ldflags "-s -w" -o "$PWD/$kBuilt.new" . >&2 || {
+  echo "The newest etcd is not built, so its tests are skipped. Go needs a network that reaches" \
+    "its proxy: $("$go" env GOPROXY)" >&2
+  exit 77
+}
+mv $kBuilt.new $kBuilt

@@ -18,12 +18,7 @@ Download() {
 
 status=0
 Download /usr/bin/go go.mod || status=1
-needed=$(sed -n 's/^go //p' tests/newest.mod)
-for go in $(type -aP go) /usr/local/go/bin/go; do
-  has=$("$go" env GOVERSION 2>/dev/null) || continue
-  if [ "$(printf '%s\n' "${has#go}" "$needed" | sort -V | head -n 1)" = "$needed" ]; then
-    Download "$go" tests/newest.mod || status=1
-    break
-  fi
-done
+if go=$(../../deploy/find_go.sh tests/newest.mod); then
+  Download "$go" tests/newest.mod || status=1
+fi
 exit $status

@@ -23,7 +23,7 @@ IsInstalled() {
 }
 
 # FirstThatCanBe PACKAGE...: prints the first that apt can install; the last, if none can be. apt
-# has heard of packages that it cannot install, and exits with 0 for them, too.
+# knows packages that it cannot install, and exits with 0 for these, too.
 FirstThatCanBe() {
   local package
   for package in "$@"; do
@@ -36,7 +36,7 @@ for set in "$@"; do
   [ -f "$set.txt" ] || Fail "There is no set '$set' of packages. There are:" *.txt
 done
 wanted=$(sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "${@/%/.txt}" | sort -u)
-# The lines of which nothing is installed.
+# Prints the lines of which no package is installed.
 missing_lines=()
 if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
   while read -r line; do

@@ -39,8 +39,8 @@ def listed():
 
 
 def stem(package):
-    """Returns what its name has in common with that of other versions: librocksdb7.8, libssl3t64
-    and libboost1.81-dev without their numbers."""
+    """Returns the part of a package's name that is the same in other versions: librocksdb7.8,
+    libssl3t64 and libboost1.81-dev without their numbers."""
     return re.sub(r"\d+(\.\d+)*(t64)?", "", package)
 
 
@@ -88,7 +88,7 @@ def version_of(package):
 
 
 def installed(package):
-    """Returns the package itself, or that of another version which this machine has instead."""
+    """Returns the package itself, or another version of it that this machine has instead."""
     if package in versions():
         return package
     return next(other for other in sorted(versions(), reverse=True) if stem(other) == stem(package))

@@ -18,6 +18,7 @@ deploy/install-jars.sh || true
 deploy/build-java-client.sh || true
 deploy/install-go-modules.sh || true
 deploy/install-etcd.sh || true
+deploy/install-helm.sh || true
 
 if [ "${1:-}" = --prepare ]; then
   exec cmake --preset release -DFAIRLOCK_TESTS=ON -DFAIRLOCK_BENCH=ON
@@ -30,7 +31,7 @@ skipped=0
 # Count WORDS FILE: prints how many test cases have these words in ctest's output from one run.
 Count() { grep -c "<testcase .*$1" "$2" || true; }
 
-# AddResults FILE [AGAIN]: adds the results of one run; AGAIN: a run of the tests that failed
+# AddResults FILE [AGAIN]: adds the results of one run; AGAIN means a run of the tests that failed
 # before.
 AddResults() {
   local run fail
@@ -77,7 +78,7 @@ TestPreset() {
   # Most tests wait for a server more than they compute.
   if ! ctest --preset "$1" -j "$((2 * $(nproc)))" --output-junit "$results"; then
     # Some tests wait for a server for a bounded time, which may be too short on a loaded machine.
-    echo "Those that failed run once more, one at a time. Who passes now is not steady:"
+    echo "The tests that failed run once more, one at a time. A test that passes now is not steady:"
     ctest --preset "$1" --rerun-failed -j 1 --output-junit "$again" || status=1
   fi
   AddResults "$results" "$again"

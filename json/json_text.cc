@@ -1,18 +1,13 @@
 #include "json/json_text.h"
 
 #include "json/utf8.h"
+#include "text/hexadecimal.h"
 
 namespace fairlock::json {
 
 namespace {
 
 constexpr std::string_view kReplacement = "\\ufffd";
-
-void AppendControl(std::string& out, char c) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  const auto value = static_cast<unsigned char>(c);
-  out.append("\\u00").append(1, kHex[value >> 4]).append(1, kHex[value & 15]);
-}
 
 }  // namespace
 
@@ -25,7 +20,7 @@ bool AppendJsonText(std::string& out, std::string_view bytes) {
     if (c == '"' || c == '\\') {
       out.append(1, '\\').append(1, c);
     } else if (static_cast<unsigned char>(c) < 0x20) {
-      AppendControl(out, c);
+      text::AppendHex(out.append("\\u00"), c);
     } else if (size > 0) {
       out.append(bytes.substr(0, size));
     } else {

@@ -38,7 +38,7 @@ struct LengthLine {
   Status status = Status::kPartial;
   bool negative = false;
   std::uint64_t magnitude = 0;
-  const char* end = nullptr;  // kWhole: the end of the line
+  const char* end = nullptr;  // for kWhole, the end of the line
 };
 
 // Reads the part after the letter: a strict decimal integer (no leading zeros, no '+'), then CR LF.

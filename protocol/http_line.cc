@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 
+#include "text/ascii.h"
+
 namespace fairlock::protocol {
 namespace {
 
@@ -11,24 +13,14 @@ namespace {
 constexpr auto kMethods = std::to_array<std::string_view>(
     {"POST", "PUT", "HEAD", "DELETE", "OPTIONS", "PATCH", "CONNECT", "TRACE"});
 
-char ToUpper(char byte) {
-  return byte >= 'a' && byte <= 'z' ? static_cast<char>(byte - 'a' + 'A') : byte;
-}
-
-bool IsDigit(char byte) { return byte >= '0' && byte <= '9'; }
-
-bool EqualsIgnoringCase(std::string_view text, std::string_view upper) {
-  return std::equal(text.begin(), text.end(), upper.begin(), upper.end(),
-                    [](char left, char right) { return ToUpper(left) == right; });
-}
-
 bool BeginsIgnoringCase(std::string_view text, std::string_view upper) {
-  return EqualsIgnoringCase(text.substr(0, upper.size()), upper);
+  return text::EqualsIgnoreCase(text.substr(0, upper.size()), upper);
 }
 
 bool IsMethod(std::string_view word) {
-  return std::any_of(kMethods.begin(), kMethods.end(),
-                     [word](std::string_view method) { return EqualsIgnoringCase(word, method); });
+  return std::any_of(kMethods.begin(), kMethods.end(), [word](std::string_view method) {
+    return text::EqualsIgnoreCase(word, method);
+  });
 }
 
 // Whether the word is a version such as HTTP/1.1 or HTTP/2.
@@ -36,8 +28,9 @@ bool IsVersion(std::string_view word) {
   constexpr std::string_view kName = "HTTP/";
   if (!BeginsIgnoringCase(word, kName)) return false;
   const std::string_view number = word.substr(kName.size());
-  if (number.size() == 1) return IsDigit(number[0]);
-  return number.size() == 3 && IsDigit(number[0]) && number[1] == '.' && IsDigit(number[2]);
+  if (number.size() == 1) return text::IsDigit(number[0]);
+  return number.size() == 3 && text::IsDigit(number[0]) && number[1] == '.' &&
+         text::IsDigit(number[2]);
 }
 
 bool IsTarget(std::string_view word) {
@@ -51,7 +44,7 @@ bool IsHttpLine(std::span<const std::string_view> words, bool first_line) {
   if (words.empty()) return false;
   if (IsMethod(words[0]) || BeginsIgnoringCase(words[0], "HOST:")) return true;
   if (words.size() >= 3 && IsVersion(words.back())) return true;
-  return first_line && words.size() >= 2 && EqualsIgnoringCase(words[0], "GET") &&
+  return first_line && words.size() >= 2 && text::EqualsIgnoreCase(words[0], "GET") &&
          IsTarget(words[1]);
 }
 

@@ -28,7 +28,7 @@ enum class ReplyType : std::uint8_t {
 struct Reply {
   ReplyType type = ReplyType::kNull;
   std::array<char, 3> format{};  // kVerbatim: three letters, "txt" or "mkd"
-  std::int64_t integer = 0;      // kInteger; kBoolean: 1 or 0
+  std::int64_t integer = 0;      // kInteger; for kBoolean, 1 or 0
   double number = 0;             // kDouble
   // Used by kSimple, kError (including its first word), kBulk, kVerbatim and kBigNumber (its
   // digits).

@@ -1,10 +1,10 @@
 #include "protocol/reply_element.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "protocol/header_line.h"
+#include "text/number.h"
 
 namespace fairlock::protocol {
 namespace {
@@ -32,12 +32,7 @@ std::string_view WithoutPlus(std::string_view number) {
 
 template <typename Number>
 std::optional<Number> ReadNumber(std::string_view text) {
-  text = WithoutPlus(text);
-  Number number{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, number);
-  if (failure != std::errc{} || stop != end) return std::nullopt;
-  return number;
+  return text::ParseNumber<Number>(WithoutPlus(text));
 }
 
 bool IsWholeNumber(std::string_view text) {

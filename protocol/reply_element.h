@@ -21,9 +21,10 @@ struct ReplyElement {
   std::string_view format = {};  // kVerbatim
   std::int64_t integer = 0;      // as in Reply
   double number = 0;             // as in Reply
-  std::size_t end = 0;           // kWhole: the end of the element
-  std::size_t needed_bytes = 0;  // kPartial: the input size below which nothing more can be decided
-  std::string_view error = {};   // kInvalid: what is wrong; static text
+  std::size_t end = 0;           // for kWhole, the end of the element
+  // For kPartial, the input size below which nothing more can be decided.
+  std::size_t needed_bytes = 0;
+  std::string_view error = {};  // for kInvalid, what is wrong; static text
 };
 
 // Reads the element at `at`. An element that ends after `bytes_max` is invalid.

@@ -22,7 +22,7 @@ class ReplyParser {
   // On kReply, `out` is the reply, and `consumed` is the number of input bytes that it took up.
   ReplyStatus Parse(std::string_view input, Reply& out, std::size_t& consumed);
 
-  // After kError: what is wrong with the reply. A static string.
+  // What is wrong with the reply, after kError. A static string.
   std::string_view error() const { return scanner_.error(); }
 
  private:

@@ -33,10 +33,10 @@ class ReplyScanner {
   // After kError the scanner must not be used.
   ReplyStatus Scan(std::string_view input, std::size_t& consumed);
 
-  // After kReply: the offset of the reply itself, after its attributes.
+  // The offset of the reply itself, after its attributes. Valid after kReply.
   std::size_t head_bytes() const { return head_bytes_; }
 
-  // After kError: what is wrong with the reply. A static string.
+  // What is wrong with the reply, after kError. A static string.
   std::string_view error() const { return error_; }
 
  private:

@@ -7,35 +7,13 @@
 #include <limits>
 
 #include "protocol/header_line.h"
+#include "text/ascii.h"
+#include "text/hexadecimal.h"
 
 namespace fairlock::protocol {
 namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
-
-bool IsPlain(char byte) { return byte >= ' ' && byte <= '~'; }
-
-void AppendEscaped(std::string& out, char byte) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  out.push_back('\\');
-  switch (byte) {
-    case '\r':
-      out.push_back('r');
-      return;
-    case '\n':
-      out.push_back('n');
-      return;
-    case '\t':
-      out.push_back('t');
-      return;
-    default:
-      break;
-  }
-  const auto value = static_cast<unsigned char>(byte);
-  out.push_back('x');
-  out.push_back(kHex[value >> 4]);
-  out.push_back(kHex[value & 0xf]);
-}
 
 // Large enough for "-1.7976931348623157e+308" and for every integer.
 using Digits = std::array<char, 32>;
@@ -81,10 +59,10 @@ void ReplyWriter::Line(std::string_view text, std::size_t bytes_max) {
   const std::size_t start = out_.size();
   for (const char byte : text) {
     if (out_.size() - start >= bytes_max) break;
-    if (IsPlain(byte)) {
+    if (text::IsPrintable(byte)) {
       out_.push_back(byte);
     } else {
-      AppendEscaped(out_, byte);
+      text::AppendEscape(out_, byte);
     }
   }
   out_.append(kLineEnd);

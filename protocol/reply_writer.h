@@ -38,9 +38,9 @@ class ReplyWriter {
   ReplyWriter(std::string& out, RespVersion version) : out_(out), version_(version) {}
 
   RespVersion version() const { return version_; }
-  // The code of the error that this writer has written; nullopt: it has not written an error.
+  // The code of the error that this writer has written; nullopt if it has not written an error.
   std::optional<ErrorCode> error() const { return error_; }
-  // All bytes of the string, also those before the first reply; valid until the next reply.
+  // All bytes of the string, including those before the first reply; valid until the next reply.
   std::string_view written() const { return out_; }
 
   void Ok() { out_.append(replies::kOk); }

@@ -7,6 +7,8 @@
 #include "protocol/header_line.h"
 #include "protocol/http_line.h"
 #include "protocol/inline_words.h"
+#include "text/ascii.h"
+#include "text/hexadecimal.h"
 
 namespace fairlock::protocol {
 namespace {
@@ -39,15 +41,14 @@ class ExpectedBulkTexts {
   };
 
   static constexpr Text Make(std::size_t byte) {
-    constexpr std::string_view kHex = "0123456789abcdef";
     Text text;
     text.Append("expected '$', got '");
-    if (byte >= ' ' && byte <= '~') {
+    if (text::IsPrintable(static_cast<char>(byte))) {
       text.bytes[text.size++] = static_cast<char>(byte);
     } else {
       text.Append("\\x");
-      text.bytes[text.size++] = kHex[byte >> 4];
-      text.bytes[text.size++] = kHex[byte & 0xf];
+      text.bytes[text.size++] = text::kHexDigits[byte >> 4];
+      text.bytes[text.size++] = text::kHexDigits[byte & 0xf];
     }
     text.Append("'");
     return text;

@@ -19,7 +19,7 @@ struct ParseResult {
   // The number of bytes to drop from the front of the input. It can also be nonzero with kNeedMore,
   // when empty lines and empty arrays were skipped.
   std::size_t consumed = 0;
-  // On kError: the error to send before closing the connection. A static string.
+  // The error to send before closing the connection, on kError. A static string.
   WireError error;
 };
 

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "server/command/handlers/command_families.h"
-#include "server/config/bind_scope.h"
 #include "server/config/config_options.h"
 #include "server/config/config_values.h"
 #include "server/net/clock.h"
@@ -34,7 +33,7 @@ void EndAtOnce(int) {
 // connections of the Sentinel port, and HTTP requests that are passed on to other nodes. Returns
 // how many connections fit.
 std::size_t MakeRoomForClients(std::size_t wanted, const Config& config) {
-  const bool is_https = config.http_port != 0 && config.http_tls == "yes";
+  const bool is_https = config.http_port != 0 && config.http_tls;
   const std::int64_t tls_listeners = (config.tls_port != 0 ? 1 : 0) + (is_https ? 1 : 0);
   const bool is_sentinel = !config.cluster_etcd.empty() && config.sentinel_port != 0;
   const bool is_http_in_fleet = !config.cluster_etcd.empty() && config.http_port != 0;
@@ -42,7 +41,7 @@ std::size_t MakeRoomForClients(std::size_t wanted, const Config& config) {
                              (is_sentinel ? SentinelService::kConnectionsMax : 0) +
                              (is_http_in_fleet ? net::HttpServer::kForwardsMax : 0);
   // A relayed connection has a socket on each side.
-  const bool relays = !config.cluster_etcd.empty() && config.cluster_relay == "yes";
+  const bool relays = !config.cluster_etcd.empty() && config.cluster_relay;
   const std::size_t sockets_each = relays ? 2 : 1;
   const std::size_t room = net::MakeRoomForConnections(wanted * sockets_each + others);
   return room > others ? std::max<std::size_t>((room - others) / sockets_each, 1) : 1;
@@ -67,19 +66,25 @@ std::uint64_t Bound(std::int64_t count_max) {
                         : static_cast<std::uint64_t>(count_max);
 }
 
+// Sets the options of the engine that may change while the server runs.
+void ApplyToEngine(const Config& config, engine::EngineOptions& options) {
+  options.default_lease_ms = config.default_lease;
+  options.reconnect_grace_ms = config.reconnect_grace;
+  options.keep_ms_max = config.max_keep;
+  options.places_per_key_max = Bound(config.max_places_per_key);
+  options.claims_per_client_max = Bound(config.max_locks_per_connection);
+  options.limit_overrides_max = static_cast<std::size_t>(config.max_limit_overrides);
+  options.ends_native_leases = config.compat_end_native_leases;
+  options.deadlock_search = static_cast<std::size_t>(config.deadlock_search);
+}
+
 engine::EngineOptions EngineOptionsOf(const Config& config) {
-  return {.default_lease_ms = config.default_lease,
-          .reconnect_grace_ms = config.reconnect_grace,
-          .keep_ms_max = config.max_keep,
-          .first_token = FirstToken(net::UnixTimeUs()),
-          .hash_seed = RandomSeed(),
-          .locks_max = Bound(config.max_locks),
-          .places_max = Bound(config.max_places),
-          .places_per_key_max = Bound(config.max_places_per_key),
-          .claims_per_client_max = Bound(config.max_locks_per_connection),
-          .limit_overrides_max = static_cast<std::size_t>(config.max_limit_overrides),
-          .ends_native_leases = config.compat_end_native_leases == "yes",
-          .deadlock_search = static_cast<std::size_t>(config.deadlock_search)};
+  engine::EngineOptions options = {.first_token = FirstToken(net::UnixTimeUs()),
+                                   .hash_seed = RandomSeed(),
+                                   .locks_max = Bound(config.max_locks),
+                                   .places_max = Bound(config.max_places)};
+  ApplyToEngine(config, options);
+  return options;
 }
 
 record::RecorderOptions RecorderOptionsOf(const Config& config) {
@@ -285,15 +290,7 @@ std::string Server::Apply(const Config& config) {
 
 void Server::ApplyToCommands(const Config& config) {
   parts_.pipeline.limits = RequestLimitsOf(config);
-  engine::EngineOptions& options = parts_.locks.engine().options();
-  options.default_lease_ms = config.default_lease;
-  options.reconnect_grace_ms = config.reconnect_grace;
-  options.keep_ms_max = config.max_keep;
-  options.ends_native_leases = config.compat_end_native_leases == "yes";
-  options.limit_overrides_max = static_cast<std::size_t>(config.max_limit_overrides);
-  options.deadlock_search = static_cast<std::size_t>(config.deadlock_search);
-  options.places_per_key_max = Bound(config.max_places_per_key);
-  options.claims_per_client_max = Bound(config.max_locks_per_connection);
+  ApplyToEngine(config, parts_.locks.engine().options());
   parts_.availability.BoundMemory(static_cast<std::uint64_t>(config.max_memory), net::BoottimeMs());
   parts_.values.limits() = {.elements_max = static_cast<std::size_t>(config.value_elements_max),
                             .bytes_max = static_cast<std::size_t>(config.value_bytes_max),
@@ -302,7 +299,7 @@ void Server::ApplyToCommands(const Config& config) {
       {.time_ms_max = config.unauthenticated_timeout,
        .count_max = static_cast<std::size_t>(config.max_unauthenticated_clients)});
   parts_.channels.set_subscriptions_max(static_cast<std::size_t>(config.max_subscriptions));
-  parts_.channels.set_lock_events_to_all_patterns(config.lock_events_to_all_patterns == "yes");
+  parts_.channels.set_lock_events_to_all_patterns(config.lock_events_to_all_patterns);
   parts_.transactions.set_limits(
       {.requests_max = static_cast<std::size_t>(config.max_transaction_requests),
        .bytes_max = static_cast<std::size_t>(config.max_transaction_size),
@@ -318,7 +315,7 @@ void Server::ApplyToCommands(const Config& config) {
   for (const std::string& rule : config.compat_keep_place) {
     keep_rules.push_back(*ParseKeepRule(rule));
   }
-  parts_.locks.engine().set_keep_rules(std::move(keep_rules));
+  parts_.locks.engine().options().keep_rules.Set(std::move(keep_rules));
   ApplyToSlowLockLog(config);
 }
 

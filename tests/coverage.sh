@@ -34,7 +34,7 @@ done
 
 mkdir -p "$report"
 status=0
-# Bars: FOLDER LINES BRANCHES, in per cent; 0: only shown.
+# Bars: FOLDER LINES BRANCHES, in per cent; 0 means only shown.
 Bars() {
   gcovr --root . --object-directory build/coverage --filter "$1/" --exclude-throw-branches \
     --exclude-unreachable-branches --exclude-branches-by-pattern '.*\bassert\(.*' \

@@ -151,7 +151,7 @@ void ContendedRun::TakeObservation() {
   observer_.Receive();
   const auto reply = observer_.TakeReply();
   if (reply.status != protocol::ReplyStatus::kReply || !observed_) return;
-  // Nil: the request had not arrived. A number: the request is waiting or was granted.
+  // Nil means that the request had not arrived. A number means that it is waiting or was granted.
   if (reply.type == protocol::ReplyType::kInteger) order_.AddSighting(*observed_);
   observed_.reset();
 }

@@ -19,14 +19,14 @@ struct ContendedOptions {
   double seconds = 2;
   double warm_up_seconds = 0.2;
   std::size_t owner_bytes = 32;
-  // interval at which the observer queries the position of a request; 0: never
+  // interval at which the observer queries the position of a request; 0 means never
   std::uint64_t observe_every_us = 5000;
 };
 
 struct ContendedResult {
   std::uint64_t hand_overs = 0;
   double per_second = 0;
-  double latency_p50_us = 0;  // from sending the release to receiving the next grant
+  double latency_p50_us = 0;  // the time from sending the release to receiving the next grant
   double latency_p99_us = 0;
   double server_cpu_us = 0;  // per hand-over
   std::uint64_t observations = 0;

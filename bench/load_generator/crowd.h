@@ -14,8 +14,9 @@ struct CrowdOptions {
   Endpoint endpoint;
   pid_t server_pid = 0;
   std::size_t connections = 10'000;
-  std::string wait_for;      // a held key to wait for; empty: the connections stay idle
-  std::string owner_prefix;  // of the waiters, so that two crowds can share a queue
+  std::string wait_for;  // a held key to wait for; if empty, the connections stay idle
+  // The first part of the waiters' names, so that two crowds can share a queue.
+  std::string owner_prefix;
 };
 
 struct CrowdResult {

@@ -22,13 +22,13 @@ struct Dialect {
   void (*append_unlock)(std::string& out, std::string_view key, std::string_view owner);
   bool (*is_unlocked)(const protocol::SkippedReply& reply);
 
-  // For many clients on one key. Redis cannot wait for a lock, so there the key is a list with one
-  // token, which BLPOP takes and RPUSH puts back.
+  // Used by many clients on one key. Redis cannot wait for a lock, so there the key is a list with
+  // one token, which BLPOP takes and RPUSH puts back.
   void (*append_locked_wait)(std::string& out, std::string_view key, std::string_view owner);
   bool (*is_granted)(const protocol::SkippedReply& reply);
   void (*append_hand_on)(std::string& out, std::string_view key, std::string_view owner);
   bool (*is_handed_on)(const protocol::SkippedReply& reply);
-  // Makes the lock available before the first client starts; empty: not needed.
+  // Makes the lock available before the first client starts; empty if this is not needed.
   void (*append_setup)(std::string& out, std::string_view key);
 
   // Whether grants return increasing numbers and POSITION returns the place in the queue.

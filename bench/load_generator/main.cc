@@ -80,7 +80,7 @@ void AddContended(CLI::App& app, ServerOptions& server) {
   command->add_option("--owner-bytes", options->owner_bytes)->capture_default_str();
   command
       ->add_option("--observe-every-us", options->observe_every_us,
-                   "interval between checks of the order; 0: never")
+                   "interval between checks of the order; 0 for no checks")
       ->capture_default_str();
   command->callback([options, &server] {
     options->endpoint = ParseEndpoint(server.address);

@@ -12,7 +12,7 @@ struct ProbeOptions {
   Endpoint endpoint;
   std::uint64_t interval_us = 1000;
   double seconds = 5;
-  std::uint64_t begin_at_ns = 0;  // by MonotonicNs; 0: now
+  std::uint64_t begin_at_ns = 0;  // when to begin, by MonotonicNs; 0 means now
   // Stop half a second after DBSIZE, queried on a second connection, has become 0.
   bool until_empty = false;
 };
@@ -23,7 +23,7 @@ struct ProbeResult {
   double p99_us = 0;
   double p999_us = 0;
   double max_us = 0;
-  std::uint64_t empty_at_ns = 0;  // until_empty: when DBSIZE 0 was received; 0: never
+  std::uint64_t empty_at_ns = 0;  // with until_empty, when DBSIZE 0 was received; 0 if it never was
 };
 
 // Sends PING at a fixed rate whether or not earlier ones are answered. So 50 pings, not just one,

@@ -49,7 +49,8 @@ class SteadyClient {
   Connection connection_;
   std::string lock_;
   std::string unlock_;
-  std::deque<std::uint64_t> due_ns_;  // of the command that was sent and of those queued after it
+  // When the command that was sent was due, and those queued after it.
+  std::deque<std::uint64_t> due_ns_;
   bool locks_next_ = true;
   std::int64_t newest_token_ = 0;
 };

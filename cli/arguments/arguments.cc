@@ -2,10 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 
 #include "cli/output/duration.h"
 #include "cli/output/printable.h"
+#include "text/number.h"
 
 namespace fairlock::cli {
 
@@ -17,11 +17,8 @@ std::string WrongValue(const std::string& value, std::string_view allowed) {
 }
 
 std::optional<std::int64_t> ReadNumber(const std::string& word, Arguments::Bounds bounds) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  const bool is_whole = error == std::errc() && end == word.data() + word.size();
-  if (!is_whole || number < bounds.low || number > bounds.high) return std::nullopt;
-  return number;
+  const auto number = text::ParseNumber<std::int64_t>(word);
+  return number && *number >= bounds.low && *number <= bounds.high ? number : std::nullopt;
 }
 
 // A number without a unit is the likeliest mistake: other tools take seconds or milliseconds.

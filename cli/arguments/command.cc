@@ -1,6 +1,10 @@
 #include "cli/arguments/command.h"
 
+#include <unistd.h>
+
 #include <cstdio>
+#include <iostream>
+#include <string>
 
 #include "json/reply_json.h"
 
@@ -44,6 +48,36 @@ void AddFailed(boost::json::object& object, const FleetLeaders& leaders) {
     failed.push_back(std::move(row));
   }
   object["failed"] = std::move(failed);
+}
+
+Result<std::size_t> ChoosePartition(const std::optional<std::int64_t>& given,
+                                    const FleetLeaders& leaders, std::string_view reason) {
+  const std::string count = std::to_string(leaders.size());
+  if (!given && leaders.is_several()) {
+    return Failure{kExitWrongUse, "--partition is required: the fleet has " + count +
+                                      " partitions, and " + std::string(reason)};
+  }
+  const auto partition = static_cast<std::size_t>(given.value_or(0));
+  if (partition >= leaders.size()) {
+    return Failure{kExitWrongUse, "--partition must be less than " + count +
+                                      ", the number of partitions, got " +
+                                      std::to_string(partition)};
+  }
+  if (leaders.leader(partition).failure) return *leaders.leader(partition).failure;
+  return partition;
+}
+
+Result<bool> Confirm(const Context& context, const std::string& question) {
+  if (::isatty(STDIN_FILENO) != 1 || !context.out.is_terminal) {
+    return Failure{kExitWrongUse,
+                   "nothing was done: confirmation needs a terminal; --yes skips it"};
+  }
+  context.Print(question + " [y/N] ");
+  std::string answer;
+  std::getline(std::cin, answer);
+  const bool is_yes = answer == "y" || answer == "Y" || answer == "yes";
+  if (!is_yes) context.Print("Nothing was done.\n");
+  return is_yes;
 }
 
 }  // namespace fairlock::cli

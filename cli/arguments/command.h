@@ -3,14 +3,16 @@
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/arguments/arguments.h"
-#include "cli/arguments/program_model.h"
 #include "cli/base/result.h"
 #include "cli/connection/client.h"
 #include "cli/connection/fleet_leaders.h"
@@ -18,6 +20,28 @@
 #include "cli/output/screen.h"
 
 namespace fairlock::cli {
+
+// A description of the whole command line, for completion scripts.
+struct OptionModel {
+  std::vector<std::string> names;  // "--wait", "-w"; empty: positional
+  std::string help;
+  std::string value;                 // "DURATION"; empty: a flag
+  std::vector<std::string> choices;  // the allowed values, if they are a fixed list
+  // the KIND of names that `complete` offers as values: "keys", "labels", "options", or empty
+  std::string known_to_server;
+};
+
+struct CommandModel {
+  std::string name;
+  std::string summary;
+  std::vector<OptionModel> options;
+  std::vector<CommandModel> commands;  // its subcommands, as in `limit set`
+};
+
+struct ProgramModel {
+  std::vector<OptionModel> options;  // options that every command takes
+  std::vector<CommandModel> commands;
+};
 
 struct Context {
   Settings settings;
@@ -28,7 +52,7 @@ struct Context {
   ProgramModel model;
   std::vector<std::string> after_dashes;  // the words after `--`, if wants_dashes
 
-  // Writes the text to standard output, unchanged. False: the reader has gone.
+  // Writes the text to standard output, unchanged. Returns false if the reader has gone.
   bool Print(std::string_view text) const;
   // Writes JSON on one line; escapes control characters if standard output is a terminal.
   bool PrintJson(const boost::json::value& value) const;
@@ -37,7 +61,8 @@ struct Context {
   // Writes "fairlockctl: TEXT" and a newline to standard error.
   void Say(std::string_view text) const;
 
-  // For commands that concern all keys: the server, or the leaders of all partitions of its fleet.
+  // Finds the servers for a command that concerns all keys: one server, or the leaders of all
+  // partitions of its fleet.
   Result<FleetLeaders> FindLeaders();
   // Writes to standard error which of several partitions have failed, and why. Returns `status`, or
   // the exit status of the first failure.
@@ -63,5 +88,17 @@ inline constexpr std::string_view kInspecting = "Inspecting";
 inline constexpr std::string_view kLocking = "Locking";
 inline constexpr std::string_view kControlling = "Controlling";
 inline constexpr std::string_view kServer = "The server";
+
+inline constexpr std::int64_t kPartitionMax = 63;
+
+// Returns the partition that the option names; it may be omitted only if there is one partition.
+// `reason` completes the error: why the command needs the option. Fails if no node leads the
+// partition.
+Result<std::size_t> ChoosePartition(const std::optional<std::int64_t>& given,
+                                    const FleetLeaders& leaders, std::string_view reason);
+
+// Returns true if the user typed "y" or "yes". Fails if there is no terminal; the failure names
+// --yes.
+Result<bool> Confirm(const Context& context, const std::string& question);
 
 }  // namespace fairlock::cli

@@ -1,4 +1,4 @@
-// The options of LOCK that `lock` and `run` share.
+// The arguments that commands for locks share: keys and an owner, and the options of LOCK.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,14 @@
 
 #include "cli/arguments/arguments.h"
 #include "cli/base/clock.h"
+#include "cli/base/result.h"
 #include "cli/output/screen.h"
 
 namespace fairlock::cli {
 
 struct LockArguments {
   std::optional<DurationMs> ttl_ms;
-  std::optional<DurationMs> wait_ms;  // none or 0: do not wait; kForever: no limit
+  std::optional<DurationMs> wait_ms;  // none or 0 means not to wait; kForever means without a limit
   std::optional<std::int64_t> limit;
   bool is_shared = false;
   std::optional<DurationMs> min_hold_ms;
@@ -45,10 +46,29 @@ std::vector<std::string> LockRequest(const std::vector<std::string>& keys, const
 // An owner that no other process has, and that says where it runs: "web-3:4711:9f86d081".
 std::string UniqueOwner();
 
-// "`fairlockctl why a`", for messages: the command that says more about the key.
+// Returns "`fairlockctl why a`" for messages: the command that says more about the key.
 std::string WhyCommand(const std::string& key);
 
 // "'a', 'b' and 'c'", for messages.
 std::string NameKeys(const std::vector<std::string>& keys, const Screen& screen);
+
+// The keys and the owner that a command acts on. The arguments as given: KEY OWNER, KEY KEY OWNER,
+// or options instead of some of these words.
+struct HoldArguments {
+  std::vector<std::string> words;  // positional
+  std::vector<std::string> keys;
+  std::optional<std::string> owner;
+};
+
+struct HoldNames {
+  std::vector<std::string> keys;
+  std::string owner;
+};
+
+void AddHoldArguments(Arguments& arguments, HoldArguments& given);
+
+// The last word is the owner, unless --owner or, for a single key, FAIRLOCK_OWNER gives it.
+// Ambiguous words are an error.
+Result<HoldNames> NamesOf(const HoldArguments& given);
 
 }  // namespace fairlock::cli

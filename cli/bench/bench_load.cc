@@ -75,7 +75,7 @@ class Worker {
   std::string key_;
   std::string owner_;
   bool is_locking_ = false;
-  bool is_idle_ = false;  // finished: holds nothing and waits for nothing
+  bool is_idle_ = false;  // finished, and holds nothing and waits for nothing
   std::int64_t asked_ns_ = 0;
 };
 

@@ -17,15 +17,15 @@ namespace fairlock::cli {
 struct BenchLoad {
   int connections = 1;
   DurationMs duration_ms = 0;
-  std::string key_prefix;   // with a hash tag, so that one leader serves all keys
+  std::string key_prefix;   // contains a hash tag, so that one leader serves all keys
   bool is_one_key = false;  // all connections queue for one key; otherwise each has its own
 };
 
 struct BenchResult {
   std::int64_t pairs = 0;                  // LOCK followed by UNLOCK
-  std::vector<std::int64_t> latencies_us;  // of LOCK, sorted
+  std::vector<std::int64_t> latencies_us;  // the latencies of LOCK, sorted
   DurationMs took_ms = 0;
-  double own_cpu_seconds = 0;  // of this process
+  double own_cpu_seconds = 0;  // the CPU time of this process
   bool is_in_order = true;     // tokens increased on every key
 };
 

@@ -7,8 +7,8 @@
 
 namespace fairlock::cli {
 
-// In the order of the help. A row without `describe` is a group, and its commands follow it:
-// "limit" precedes "limit set".
+// All rows, in the order of the help. A row without `describe` is a group, and its commands follow
+// it: "limit" precedes "limit set".
 std::span<const CommandRow> AllCommands();
 
 // Families of commands, one per file, each with its table at the end of the file.

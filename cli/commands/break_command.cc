@@ -4,8 +4,8 @@
 #include <map>
 #include <memory>
 
+#include "cli/arguments/command.h"
 #include "cli/commands/all_commands.h"
-#include "cli/commands/confirm.h"
 #include "cli/output/duration.h"
 #include "cli/views/claim_tables.h"
 #include "cli/views/force_release.h"
@@ -60,7 +60,7 @@ Result<MatchedKeys> MatchingKeys(const BreakOptions& options, FleetLeaders& lead
   while (!walk.is_over()) {
     const Result<std::vector<LockRow>> page = walk.NextPage();
     if (!page) return page.failure();
-    for (const LockRow& row : *page) keys.emplace(row.key, walk.partition());
+    for (const LockRow& row : *page) keys.emplace(row.key(), walk.partition());
     if (keys.size() > kKeysMax) {
       return Failure{kExitWrongUse, "GLOB must match at most " + std::to_string(kKeysMax) +
                                         " keys, got " + Quoted(options.glob) +
@@ -244,7 +244,7 @@ Result<int> Break(const BreakOptions& options, Context& context) {
     return Failure{kExitWrongUse,
                    "--json needs --yes or --dry-run, because it cannot ask for confirmation"};
   }
-  // One key is at the leader of its partition, to which the client is redirected.
+  // The leader of its partition serves a single key, and the client is redirected to it.
   Result<FleetLeaders> leaders =
       IsGlob(options) ? context.FindLeaders() : FleetLeaders(context.client);
   if (!leaders) return leaders.failure();

@@ -5,8 +5,8 @@
 #include <map>
 #include <memory>
 
+#include "cli/arguments/command.h"
 #include "cli/commands/all_commands.h"
-#include "cli/commands/choose_partition.h"
 #include "cli/output/duration.h"
 #include "cli/output/table.h"
 #include "json/reply_json.h"

@@ -10,9 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "cli/arguments/command.h"
 #include "cli/commands/all_commands.h"
-#include "cli/commands/choose_partition.h"
-#include "cli/commands/confirm.h"
 #include "cli/commands/fairlockd_program.h"
 #include "cli/connection/reply_fields.h"
 #include "cli/connection/server_list.h"
@@ -34,7 +33,7 @@ struct ClusterOptions {
   std::optional<std::string> to;
   std::optional<DurationMs> wait_ms;
   std::string folder;
-  std::string fleet;  // to copy
+  std::string fleet;  // the fleet to copy
   std::optional<std::string> from_etcd;
   std::optional<std::int64_t> partitions;
   std::optional<std::string> etcd;
@@ -50,7 +49,8 @@ bool HasSeveralPartitions(const protocol::Reply& status) {
   return IntegerOr(status, "partitions") > 1;
 }
 
-// Shows a partition that nobody leads as such; only a leader that does not answer has failed.
+// A partition that nobody leads is shown as such; only a leader that does not answer counts as
+// failed.
 Result<int> ShowPartitions(const protocol::Reply& status, const ClusterOptions& options,
                            Context& context) {
   FleetLeaders leaders = FleetLeaders::Of(status, context.settings, context.login);
@@ -215,7 +215,7 @@ struct Acceptance {
   std::optional<Failure> failure;  // why another one has not answered
 };
 
-// Asks every node that `status` lists. Nodes that do not await it answer with an error.
+// Asks every node that `status` lists. Nodes that await no acceptance answer with an error.
 std::map<std::int64_t, Acceptance> AcceptOnNodes(const protocol::Reply& status,
                                                  const Context& context) {
   std::map<std::int64_t, Acceptance> partitions;
@@ -375,9 +375,9 @@ Action DescribeFailover(Arguments& arguments) {
                    "The partition whose leader is to hand over, if there are several");
   arguments.Text("--to", options->to, "Name of the node that is to lead (any standby)");
   arguments.Flag("--force", options->is_forced,
-                 "Also to a standby that has not read the leader's log yet");
+                 "Hand over even to a standby that has not read the leader's log yet");
   arguments.Duration("--wait,-w", options->wait_ms,
-                     "How long to wait until another node leads (30s; 0: do not wait)");
+                     "How long to wait until another node leads (30s; 0 for not at all)");
   arguments.Flag("--json", options->is_json, "Print JSON: both leaders, and how long it took");
   return [options](Context& context) { return FailOver(*options, context); };
 }

@@ -1,11 +1,14 @@
-// `complete`: names that the server knows, for shell completion.
+// `complete`: names that the server knows, for shell completion; `completion`: the script for a
+// shell; `help COMMAND`: the same as `COMMAND --help`.
 #include <array>
 #include <memory>
 #include <set>
+#include <vector>
 
 #include "cli/commands/all_commands.h"
+#include "cli/commands/completion_scripts.h"
 #include "cli/connection/reply_fields.h"
-#include "cli/output/shell_word.h"
+#include "cli/output/printable.h"
 #include "cli/views/lock_walk.h"
 #include "json/reply_json.h"
 
@@ -44,7 +47,7 @@ Result<FoundNames> FindKeys(const std::string& prefix, Context& context) {
   for (int page = 0; page < kPagesWalked && names.size() < kNamesMax && !walk.is_over(); ++page) {
     const Result<std::vector<LockRow>> rows = walk.NextPage();
     if (!rows) return rows.failure();
-    for (const LockRow& row : *rows) names.insert(row.key);
+    for (const LockRow& row : *rows) names.insert(row.key());
   }
   return names;
 }
@@ -110,8 +113,40 @@ constexpr auto kCompleteCommands = std::to_array<CommandRow>({
      DescribeComplete},
 });
 
+Result<int> PrintCompletion(const std::string& shell, Context& context) {
+  if (shell == "bash") context.Print(BashCompletion(context.model));
+  if (shell == "zsh") context.Print(ZshCompletion(context.model));
+  if (shell == "fish") context.Print(FishCompletion(context.model));
+  return kExitDone;
+}
+
+Action DescribeCompletion(Arguments& arguments) {
+  auto shell = std::make_shared<std::string>();
+  arguments.RequiredChoice("SHELL", *shell, {"bash", "zsh", "fish"}, "Shell: bash, zsh or fish");
+  return [shell](Context& context) { return PrintCompletion(*shell, context); };
+}
+
+constexpr auto kCompletionCommands = std::to_array<CommandRow>({
+    {"completion", kServer, "Prints a completion script for a shell", DescribeCompletion},
+});
+
+// Never runs: ReadCommandLine() rewrites the line to --help.
+Action DescribeHelp(Arguments& arguments) {
+  auto words = std::make_shared<std::vector<std::string>>();
+  arguments.Words("COMMAND", *words, "Command to explain (all commands)");
+  return [words](Context&) { return Result<int>(kExitDone); };
+}
+
+constexpr auto kHelpCommands = std::to_array<CommandRow>({
+    {"help", kServer, "Shows the usage of a command: help limit set", DescribeHelp},
+});
+
 }  // namespace
 
 std::span<const CommandRow> CompleteCommands() { return kCompleteCommands; }
+
+std::span<const CommandRow> CompletionCommands() { return kCompletionCommands; }
+
+std::span<const CommandRow> HelpCommands() { return kHelpCommands; }
 
 }  // namespace fairlock::cli

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/arguments/program_model.h"
+#include "cli/arguments/command.h"
 
 namespace fairlock::cli {
 

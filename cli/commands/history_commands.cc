@@ -12,13 +12,10 @@
 #include "cli/commands/all_commands.h"
 #include "cli/connection/reply_fields.h"
 #include "cli/output/duration.h"
-#include "cli/output/moment.h"
 #include "cli/output/table.h"
 #include "cli/views/claim_tables.h"
 #include "cli/views/history.h"
-#include "cli/views/history_file.h"
 #include "cli/views/info_report.h"
-#include "cli/views/stats_merge.h"
 #include "json/reply_json.h"
 
 namespace fairlock::cli {
@@ -34,7 +31,7 @@ constexpr std::int64_t kMinutesMax = 1440;
 constexpr std::int64_t kNumberMax = std::int64_t{1} << 53;
 
 struct HistoryOptions {
-  std::optional<std::string> key;  // none: all keys
+  std::optional<std::string> key;  // none means all keys
   bool is_exact = false;
   std::optional<std::string> owner;
   std::optional<std::string> events;
@@ -140,7 +137,7 @@ class ShownEvents {
   std::int64_t from() const { return newest_at_ - kSlackMs; }
 
  private:
-  // What no two events share that happen within kSlackMs.
+  // A name that differs between any two events within kSlackMs.
   static std::string NameOf(const protocol::Reply& event) {
     std::string name = std::to_string(IntegerOr(event, "token")) + " " +
                        std::to_string(IntegerOr(event, "holder_token"));
@@ -221,7 +218,7 @@ Result<int> ShowHistory(const HistoryOptions& options, Context& context) {
   }
   const Result<HistoryQuery> query = QueryOf(options, context);
   if (!query) return query.failure();
-  // One key has its history at the leader of its partition, to which the client is redirected.
+  // The leader of its partition has the history of a key, and the client is redirected to it.
   Result<FleetLeaders> leaders =
       query->key == kAllKeys ? context.FindLeaders() : FleetLeaders(context.client);
   if (!leaders) return leaders.failure();

@@ -204,8 +204,8 @@ Result<Matching> CountMatching(const std::string& glob, FleetLeaders& leaders,
     const Result<std::vector<LockRow>> page = walk.NextPage();
     if (!page) return page.failure();
     for (const LockRow& row : *page) {
-      matching.held += row.holder_count > 0 ? 1 : 0;
-      matching.waited_for += row.waiter_count > 0 ? 1 : 0;
+      matching.held += row.holder_count() > 0 ? 1 : 0;
+      matching.waited_for += row.waiter_count() > 0 ? 1 : 0;
     }
   }
   return matching;

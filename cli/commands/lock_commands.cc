@@ -5,7 +5,6 @@
 #include <memory>
 #include <thread>
 
-#include "cli/arguments/hold_arguments.h"
 #include "cli/arguments/lock_arguments.h"
 #include "cli/commands/all_commands.h"
 #include "cli/connection/reply_fields.h"
@@ -22,7 +21,7 @@ namespace {
 constexpr std::int64_t kTokenMax = std::int64_t{1} << 53;
 // How much longer than the requested wait the server may take.
 constexpr DurationMs kSlackMs = 10'000;
-// With --wait: how often, and for how long, to retry while the server is unreachable or starting.
+// How often, and for how long, --wait retries while the server is unreachable or starting.
 constexpr DurationMs kRetryEveryMs = 200;
 constexpr DurationMs kUnreachableMs = 30'000;
 
@@ -167,7 +166,7 @@ Action DescribeLock(Arguments& arguments) {
   AddHoldArguments(arguments, options->given);
   AddLockArguments(arguments, options->words);
   arguments.DurationOrForever("--wait,-w", options->words.wait_ms,
-                              "How long to wait in the queue (0: do not wait)");
+                              "How long to wait in the queue (0 for not at all)");
   arguments.Duration("--keep", options->keep_ms,
                      "If the lock is denied, keep a place in the queue for this long");
   arguments.Flag("--new", options->is_new, "Fail if the owner already holds the lock");

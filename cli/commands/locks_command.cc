@@ -36,15 +36,15 @@ struct SortRow {
 
 const std::array<SortRow, 5>& Sorts() {
   static const std::array<SortRow, 5> sorts = {{
-      {"wait",
-       [](const LockRow& a, const LockRow& b) { return a.longest_wait_ms > b.longest_wait_ms; }},
+      {"wait", [](const LockRow& a,
+                  const LockRow& b) { return a.longest_wait_ms() > b.longest_wait_ms(); }},
       {"held",
-       [](const LockRow& a, const LockRow& b) { return a.oldest_hold_ms > b.oldest_hold_ms; }},
+       [](const LockRow& a, const LockRow& b) { return a.oldest_hold_ms() > b.oldest_hold_ms(); }},
       {"waiters",
-       [](const LockRow& a, const LockRow& b) { return a.waiter_count > b.waiter_count; }},
+       [](const LockRow& a, const LockRow& b) { return a.waiter_count() > b.waiter_count(); }},
       {"holders",
-       [](const LockRow& a, const LockRow& b) { return a.holder_count > b.holder_count; }},
-      {"key", [](const LockRow& a, const LockRow& b) { return a.key < b.key; }},
+       [](const LockRow& a, const LockRow& b) { return a.holder_count() > b.holder_count(); }},
+      {"key", [](const LockRow& a, const LockRow& b) { return a.key() < b.key(); }},
   }};
   return sorts;
 }
@@ -75,7 +75,7 @@ class LocksPrinter {
       context_.Print(Opening() + "],\n");
       boost::json::object rest = {{"shown", shown_}, {"found", found}};
       AddFailed(rest, leaders);
-      // Its opening brace is already printed.
+      // The opening brace of the object is already printed.
       context_.PrintJsonText(json::Written(rest).substr(1) + "\n");
     } else if (found == 0) {
       context_.Print("No matching lock is held or waited for.\n");
@@ -106,21 +106,21 @@ class LocksPrinter {
 
   std::vector<Cell> Cells(const LockRow& row) const {
     const Screen& screen = context_.out;
-    const bool has_holder = row.holder_count > 0;
-    const bool has_waiter = row.waiter_count > 0;
-    const bool is_of_library = !row.library.empty();
+    const bool has_holder = row.holder_count() > 0;
+    const bool has_waiter = row.waiter_count() > 0;
+    const bool is_of_library = !row.library().empty();
     // Most libraries do not store since when a lock is held.
-    const bool is_unknown = is_of_library && row.oldest_hold_ms == 0;
-    const std::string limit = row.limit > 1 ? "/" + std::to_string(row.limit) : "";
-    return {
-        {screen.Printable(row.key)},
-        {std::to_string(row.database)},
-        {std::to_string(row.holder_count) + limit},
-        {std::to_string(row.waiter_count), has_waiter ? Tint::kWarning : Tint::kFaint},
-        {has_waiter && !is_of_library ? ShowDuration(row.longest_wait_ms) : "-"},
-        {has_holder && !is_unknown ? ShowDuration(row.oldest_hold_ms) : "-"},
-        {is_of_library ? "(" + screen.Printable(row.library) + ")" : screen.Printable(row.label)},
-        {has_holder ? screen.Printable(row.first_owner) : "-"}};
+    const bool is_unknown = is_of_library && row.oldest_hold_ms() == 0;
+    const std::string limit = row.limit() > 1 ? "/" + std::to_string(row.limit()) : "";
+    return {{screen.Printable(row.key())},
+            {std::to_string(row.database())},
+            {std::to_string(row.holder_count()) + limit},
+            {std::to_string(row.waiter_count()), has_waiter ? Tint::kWarning : Tint::kFaint},
+            {has_waiter && !is_of_library ? ShowDuration(row.longest_wait_ms()) : "-"},
+            {has_holder && !is_unknown ? ShowDuration(row.oldest_hold_ms()) : "-"},
+            {is_of_library ? "(" + screen.Printable(row.library()) + ")"
+                           : screen.Printable(row.label())},
+            {has_holder ? screen.Printable(row.first_owner()) : "-"}};
   }
 
   const Context& context_;
@@ -191,11 +191,11 @@ Action DescribeLocks(Arguments& arguments) {
   auto options = std::make_shared<LocksOptions>();
   arguments.Optional("GLOB", options->glob, "Only keys that match: * ? [a-z]");
   arguments.Duration("--waiting,-w", options->waiting_ms,
-                     "Only locks with a waiter that has waited this long (0: any)");
+                     "Only locks with a waiter that has waited this long (0 for any wait)");
   arguments.Duration("--held", options->held_ms, "Only locks held for this long");
   arguments.Choice("--sort,-s", options->sort,
                    {"wait", "held", "waiters", "holders", "key", "none"},
-                   "Sort order (none: the order of the server's scan)");
+                   "Sort order (by default, that of the server's scan)");
   arguments.Number("--count,-n", options->count, {1, kSortedMax},
                    "Maximum number of locks (all; sorted: 1000)");
   arguments.Flag("--json", options->is_json, "Print JSON");

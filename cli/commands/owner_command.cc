@@ -29,7 +29,7 @@ struct OwnerOptions {
 struct Claim {
   std::string key;
   int database = 0;
-  std::int64_t position = 0;  // 0: the owner holds the lock
+  std::int64_t position = 0;  // 0 if the owner holds the lock
   DurationMs held_ms = 0;
   bool is_age_known = true;  // most libraries do not store it
   std::optional<DurationMs> ttl_ms;
@@ -38,14 +38,14 @@ struct Claim {
 // Returns nullopt if the claim has ended since the scan.
 Result<std::optional<Claim>> FetchClaim(const LockRow& row, const std::string& owner,
                                         Client& client) {
-  const auto selected = client.Ask({"SELECT", std::to_string(row.database)});
+  const auto selected = client.Ask({"SELECT", std::to_string(row.database())});
   if (!selected) return selected.failure();
-  const Result<protocol::Reply> position = client.Ask({"POSITION", row.key, owner});
+  const Result<protocol::Reply> position = client.Ask({"POSITION", row.key(), owner});
   if (!position) return position.failure();
   if (position->IsNull()) return std::optional<Claim>();
   Claim claim{
-      .key = row.key, .database = row.database, .position = position->integer, .ttl_ms = {}};
-  const Result<LockView> lock = FetchLock(client, row.key);
+      .key = row.key(), .database = row.database(), .position = position->integer, .ttl_ms = {}};
+  const Result<LockView> lock = FetchLock(client, row.key());
   if (!lock) return lock.failure();
   for (const HolderView& holder : lock->holders) {
     if (holder.who.owner != owner) continue;
@@ -115,8 +115,8 @@ struct Chains {
   std::vector<WaitChain> chains;
 };
 
-// What blocks each request of the owner that waits: the first few. REQUIRES: the claims are sorted
-// by database.
+// What blocks the first few of the owner's waiting requests. REQUIRES: the claims are sorted by
+// database.
 std::vector<Chains> FindChains(const std::vector<Claim>& claims, const std::string& owner,
                                Context& context) {
   std::vector<Chains> found;

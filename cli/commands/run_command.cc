@@ -28,7 +28,7 @@ struct RunArguments {
 };
 
 // How long the hold lasts without a server that renews it: `ttl_ms`, the lease, or the grace of a
-// session. None: it then ends with the connection.
+// session. None if it then ends with the connection.
 std::optional<DurationMs> LastsMs(const RunArguments& given, std::optional<DurationMs> ttl_ms) {
   const DurationMs grace_ms = given.grace_ms.value_or(0);
   return grace_ms > 0 ? std::min(grace_ms, ttl_ms.value_or(kForever)) : ttl_ms;
@@ -93,7 +93,7 @@ Action DescribeRun(Arguments& arguments) {
   arguments.Texts("--key", given->more_keys, "Name of a lock; may be repeated");
   AddLockArguments(arguments, given->run.words);
   arguments.DurationOrForever("--wait,-w", given->run.words.wait_ms,
-                              "How long to wait in the queue (forever); 0: do not wait");
+                              "How long to wait in the queue (forever; 0 for not at all)");
   arguments.Flag("-n,--nonblock", given->is_nonblocking, "Do not wait: the same as --wait 0");
   arguments.Number("-E,--conflict-exit-code", given->conflict_exit_code, {0, 255},
                    "Exit status if the lock is not obtained (75)");
@@ -105,7 +105,7 @@ Action DescribeRun(Arguments& arguments) {
                      "When the lock is lost, or soon will be: time from SIGTERM to SIGKILL "
                      "(10s, but at most a third of --ttl or --grace)");
   arguments.Duration("--report-every", given->report_every_ms,
-                     "When not on a terminal: how often to report the wait (1m); 0: never");
+                     "How often to report the wait when not on a terminal (1m; 0 for never)");
   arguments.Flag(
       "--json", given->run.is_json,
       "Print the messages of fairlockctl, on standard error, as one JSON object per line");

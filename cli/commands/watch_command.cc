@@ -1,4 +1,7 @@
 // `watch`: prints events as they happen.
+#include <poll.h>
+
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <functional>
@@ -7,17 +10,152 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "cli/arguments/command.h"
+#include "cli/base/clock.h"
 #include "cli/commands/all_commands.h"
-#include "cli/commands/fleet_events.h"
+#include "cli/connection/async_connection.h"
+#include "cli/connection/fleet_leaders.h"
 #include "cli/connection/server_errors.h"
 #include "cli/output/duration.h"
 #include "cli/views/history.h"
-#include "cli/views/lock_message.h"
+#include "cli/views/lock_views.h"
+#include "protocol/reply.h"
 
 namespace fairlock::cli {
 
 namespace {
+
+// The messages on the channels of all partitions of a fleet. Subscribes to a pattern on the leader
+// of each partition, because a leader publishes only the events of its own locks. If a leader is
+// lost, says so once, and subscribes again as soon as a node leads its partition.
+class FleetEvents {
+ public:
+  // `context` must outlive this object.
+  FleetEvents(std::string pattern, const FleetLeaders& leaders, Context& context);
+
+  // Returns the next message, or reply to a subscription, of any partition; nullopt at `until`.
+  std::optional<protocol::Reply> Next(TimeMs until);
+
+  // Whether every partition is subscribed.
+  bool is_whole() const;
+
+ private:
+  struct Source {
+    std::unique_ptr<AsyncConnection> connection;  // null: the partition is lost
+    bool was_said = false;                        // the user knows that it is lost
+  };
+
+  void Subscribe(const FleetLeaders& leaders);
+  std::optional<protocol::Reply> TakeReceived();
+  void Lose(std::size_t partition, const std::string& reason);
+  void FindLost();
+  void WaitForEvents(TimeMs until);
+
+  std::string pattern_;
+  Context& context_;
+  std::vector<Source> sources_;  // one per partition
+  TimeMs find_at_ = kForever;    // when to look for the leaders of lost partitions
+  std::size_t next_source_ = 0;  // takes turns, so that no partition waits for a busy one
+};
+
+constexpr DurationMs kNextFindMs = 500;
+constexpr DurationMs kEventPollMsMax = 60'000;
+
+FleetEvents::FleetEvents(std::string pattern, const FleetLeaders& leaders, Context& context)
+    : pattern_(std::move(pattern)), context_(context), sources_(leaders.size()) {
+  Subscribe(leaders);
+}
+
+void FleetEvents::Subscribe(const FleetLeaders& leaders) {
+  for (std::size_t partition = 0; partition < sources_.size(); ++partition) {
+    Source& source = sources_[partition];
+    if (source.connection != nullptr || partition >= leaders.size()) continue;
+    const FleetLeaders::Leader& leader = leaders.leader(partition);
+    if (leader.failure) {
+      Lose(partition, leader.failure->text);
+      continue;
+    }
+    source.connection =
+        std::make_unique<AsyncConnection>(leader.client->SettingsOfServer(), context_.login);
+    source.connection->Open(NowMs());
+    source.connection->Send({"PSUBSCRIBE", pattern_});
+  }
+}
+
+void FleetEvents::Lose(std::size_t partition, const std::string& reason) {
+  Source& source = sources_[partition];
+  if (!source.was_said) {
+    context_.Say("partition " + std::to_string(partition) + ": " + reason +
+                 "; its events may be missed until a node leads it");
+  }
+  source.was_said = true;
+  source.connection.reset();
+  find_at_ = std::min(find_at_, NowMs() + kNextFindMs);
+}
+
+void FleetEvents::FindLost() {
+  find_at_ = kForever;
+  context_.client.Reconnect();
+  const Result<FleetLeaders> leaders = context_.FindLeaders();
+  if (leaders) {
+    Subscribe(*leaders);
+  } else {
+    find_at_ = NowMs() + kNextFindMs;
+  }
+}
+
+std::optional<protocol::Reply> FleetEvents::TakeReceived() {
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    const std::size_t partition = (next_source_ + i) % sources_.size();
+    Source& source = sources_[partition];
+    if (source.connection == nullptr) continue;
+    // A standby accepts subscriptions, but publishes nothing.
+    if (source.connection->is_ready() && source.connection->is_at_standby()) {
+      Lose(partition, source.connection->ServerName() + " does not lead any more");
+      continue;
+    }
+    if (auto reply = source.connection->Take()) {
+      source.was_said = false;
+      next_source_ = partition + 1;
+      return reply;
+    }
+    if (source.connection->state() == AsyncConnection::State::kClosed) {
+      Lose(partition, Failure(source.connection->end()).text);
+    }
+  }
+  return std::nullopt;
+}
+
+void FleetEvents::WaitForEvents(TimeMs until) {
+  std::vector<pollfd> polled;
+  TimeMs wake_at = std::min(until, find_at_);
+  for (const Source& source : sources_) {
+    if (source.connection == nullptr) continue;
+    polled.push_back(source.connection->Interest());
+    wake_at = std::min(wake_at, source.connection->WakeAt());
+  }
+  const DurationMs left = std::clamp<DurationMs>(wake_at - NowMs(), 0, kEventPollMsMax);
+  ::poll(polled.data(), polled.size(), static_cast<int>(left));
+  for (const Source& source : sources_) {
+    if (source.connection != nullptr) source.connection->Advance(NowMs());
+  }
+}
+
+std::optional<protocol::Reply> FleetEvents::Next(TimeMs until) {
+  while (true) {
+    if (auto reply = TakeReceived()) return reply;
+    if (NowMs() >= until) return std::nullopt;
+    if (NowMs() >= find_at_) FindLost();
+    WaitForEvents(until);
+  }
+}
+
+bool FleetEvents::is_whole() const {
+  return std::ranges::all_of(sources_,
+                             [](const Source& source) { return source.connection != nullptr; });
+}
 
 constexpr std::size_t kEventWidth = 12;
 
@@ -126,7 +264,7 @@ Result<int> WatchFleet(const WatchOptions& options, TimeMs until, const FleetLea
   const auto next = [&]() -> Result<std::optional<protocol::Reply>> { return events.Next(until); };
   const Result<int> status = PrintEvents(options, next, context);
   if (!status || events.is_whole()) return status;
-  return kExitUnreachable;  // which partition was lost has been said
+  return kExitUnreachable;  // the loss of the partition has been reported
 }
 
 Result<int> Watch(const WatchOptions& options, Context& context) {

@@ -27,9 +27,10 @@ struct WhyOptions {
 struct Findings {
   protocol::Reply info;  // the reply to LOCKINFO
   LockView lock;
-  std::optional<std::int64_t> position;  // 0: the owner holds the lock
+  std::optional<std::int64_t> position;  // 0 if the owner holds the lock
   std::optional<protocol::Reply> place;
-  WaitChain chain;  // of the owner's request, or the first in the queue, or one that arrives now
+  // For the owner's request, the first in the queue, or a request that arrives now.
+  WaitChain chain;
   std::string chain_refusal;  // why it may be incomplete
   HistoryPage past;
   std::string history_refusal;  // why there is no history
@@ -126,7 +127,7 @@ std::string StateSentences(const Findings& findings, const Screen& screen) {
   std::string text;
   if (reason == "starting") {
     text +=
-        "The server has started a short time ago: nobody gets it while leases that were granted "
+        "The server started a short time ago: nobody gets it while leases that were granted "
         "before may still be running (`start_delay`).\n";
   } else if (reason == "drained") {
     text +=

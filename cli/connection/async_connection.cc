@@ -2,7 +2,9 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pwd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,7 +12,6 @@
 #include <charconv>
 #include <cstring>
 
-#include "cli/connection/own_name.h"
 #include "cli/connection/reply_fields.h"
 #include "cli/connection/server_errors.h"
 #include "cli/connection/settings_file.h"
@@ -392,6 +393,36 @@ std::optional<protocol::Reply> AsyncConnection::Take() {
   protocol::Reply reply = std::move(replies_.front());
   replies_.pop_front();
   return reply;
+}
+
+namespace {
+
+std::string Visible(std::string_view part) {
+  std::string text(part.substr(0, kNamePartBytesMax));
+  std::ranges::replace_if(
+      text, [](char c) { return c < '!' || c > '~'; }, '_');
+  return text;
+}
+
+std::string UserName() {
+  const passwd* const entry = getpwuid(getuid());
+  return entry == nullptr ? "uid" + std::to_string(getuid()) : std::string(entry->pw_name);
+}
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : "unknown";
+}
+
+}  // namespace
+
+std::string NameFor(std::string_view user, std::string_view host) {
+  return "fairlockctl/" + Visible(user) + "@" + Visible(host);
+}
+
+const std::string& OwnName() {
+  static const std::string name = NameFor(UserName(), HostName());
+  return name;
 }
 
 }  // namespace fairlock::cli

@@ -27,7 +27,7 @@ namespace fairlock::cli {
 
 struct Login {
   std::string user;
-  std::string password;  // empty: no password
+  std::string password;  // empty if there is none
   int database = 0;
 };
 
@@ -79,7 +79,7 @@ class AsyncConnection {
   const ServerList& servers() const { return servers_; }
 
   pollfd Interest() const;
-  TimeMs WakeAt() const;  // kForever: no timer is set
+  TimeMs WakeAt() const;  // kForever if no timer is set
   void Advance(TimeMs now);
 
   // Does nothing when closed. After SELECT, the connection is reopened in that database.
@@ -97,7 +97,7 @@ class AsyncConnection {
  private:
   void EndWith(Failure failure);
   void EndUnconnected(const std::string& reason);
-  // Before the connection is ready, turns to the next server if there is one; otherwise ends.
+  // Turns to the next server if there is one and the connection is not ready yet; otherwise ends.
   void LeaveServer(const std::string& reason, Failure failure, bool is_standby = false);
   // Whether the reply to the probe shows that another server has to be found.
   bool IsRefused(const protocol::Reply& probe) const;
@@ -124,13 +124,13 @@ class AsyncConnection {
   ServerList servers_;
   State state_ = State::kClosed;
   Descriptor socket_;
-  std::unique_ptr<TlsConnection> tls_;  // null: plain text
+  std::unique_ptr<TlsConnection> tls_;  // null without TLS
   bool tls_needs_to_write_ = false;     // during the handshake
   std::optional<HostLookup> lookup_;
   std::vector<Endpoint> endpoints_;
   std::size_t next_endpoint_ = 0;
   TimeMs give_up_at_ = kForever;
-  std::string last_error_;  // of the last attempt to connect
+  std::string last_error_;  // the error of the last attempt to connect
   int login_replies_left_ = 0;
   bool is_in_cluster_ = false;
   bool is_at_standby_ = false;
@@ -144,5 +144,15 @@ class AsyncConnection {
   Failure end_;
   bool was_refused_ = false;
 };
+
+// "fairlockctl/USER@HOST", shown with its holds and in the server's log. A client's name may have
+// neither spaces nor other than ASCII letters, so such bytes become '_'; each part is cut after
+// kNamePartBytesMax bytes. The user of the program can choose both, so they prove nothing.
+inline constexpr std::size_t kNamePartBytesMax = 64;
+std::string NameFor(std::string_view user, std::string_view host);
+
+// For the user that runs this process, as the system's user database names it ("uid1000" if it does
+// not), on this machine. Looks them up once.
+const std::string& OwnName();
 
 }  // namespace fairlock::cli

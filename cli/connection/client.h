@@ -39,7 +39,7 @@ class Client {
   // Whether there are several servers: listed ones, or one that a redirect named.
   bool has_choice() const { return connection_.servers().has_choice(); }
 
-  // Connects and logs in, if necessary, without sending a request. nullopt: this succeeded.
+  // Connects and logs in, if necessary, without sending a request. Returns nullopt on success.
   std::optional<Failure> Connect();
   // Whether the server is a node whose fleet may have several partitions. REQUIRES: connected.
   bool is_in_cluster() const { return connection_.is_in_cluster(); }
@@ -96,5 +96,12 @@ class Client {
   std::optional<Failure> failure_;  // why the connection failed, if it did
   std::deque<protocol::Reply> messages_;
 };
+
+// Whether the request continues a walk from a cursor, which no other server knows.
+bool ContinuesWalk(std::span<const std::string_view> request);
+
+// Whether the request only reads, so it does not matter whether the server has executed it. False
+// if it continues a walk.
+bool IsRepeatable(std::span<const std::string_view> request);
 
 }  // namespace fairlock::cli

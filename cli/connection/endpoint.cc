@@ -16,7 +16,7 @@ namespace fairlock::cli {
 namespace {
 
 struct Found {
-  int error = 0;  // from getaddrinfo()
+  int error = 0;  // the error of getaddrinfo()
   std::vector<Endpoint> endpoints;
 };
 

@@ -17,7 +17,7 @@ Failure NobodyLeads(std::size_t partition) {
 
 }  // namespace
 
-// The address is "10.0.0.1:3247" or "[::1]:3247"; its port is 0 if the node has only that for TLS.
+// The address is "10.0.0.1:3247" or "[::1]:3247"; its port is 0 if the node has only a TLS port.
 ServerAddress AddressOf(const protocol::Reply& node, bool is_tls) {
   const std::string text = TextField(node, "address");
   const auto tls_port = static_cast<std::uint16_t>(IntegerOr(node, "tls_port"));

@@ -19,7 +19,7 @@ namespace fairlock::cli {
 
 // Where CLUSTER STATUS says that the leader of a partition is.
 struct LeaderAddress {
-  std::string node;  // its name; empty: no node leads the partition
+  std::string node;  // its name; empty if no node leads the partition
   ServerAddress address;
 
   friend bool operator==(const LeaderAddress&, const LeaderAddress&) = default;
@@ -36,16 +36,16 @@ ServerAddress AddressOf(const protocol::Reply& node, bool is_tls);
 inline bool UsesTls(const Settings& settings) { return settings.is_tls && settings.socket.empty(); }
 
 // The server that the settings name, or, if that is a node of a fleet of several partitions, one
-// client for each leader. Whether it is one shows its reply to the log-in, so that finding a single
-// server, or a fleet of one partition in the dialect `plain`, takes no request.
+// client for each leader. The reply to the log-in shows whether it is such a node, so no request is
+// needed for a single server, or for a fleet of one partition in the dialect `plain`.
 //
 // A leader that fails is remembered and left out from then on. Once every leader has failed, the
-// whole operation has.
+// whole operation has failed.
 class FleetLeaders {
  public:
   struct Leader {
     std::string node;  // empty for a single server, and if no node leads the partition
-    Client* client;    // null: no node leads the partition
+    Client* client;    // null if no node leads the partition
     std::optional<Failure> failure;
   };
   struct LeaderReply {
@@ -91,7 +91,8 @@ class FleetLeaders {
   std::string NameOf(std::size_t partition) const;
 
   std::vector<Leader> leaders_;
-  std::deque<Client> clients_;  // of the leaders, unless there is only the server of `entry`
+  // The clients of the leaders, unless there is only the server of `entry`.
+  std::deque<Client> clients_;
 };
 
 }  // namespace fairlock::cli

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "cli/output/printable.h"
+#include "text/address.h"
+#include "text/number.h"
 
 namespace fairlock::cli {
 
@@ -55,17 +56,15 @@ bool IsRefusalToServe(const protocol::Reply& reply) {
   return word == "CLUSTERDOWN" || word == "LOADING";
 }
 
-// "MOVED 3999 10.0.0.1:3247": the slot, then the address, in which an IPv6 address has no brackets.
+// In "MOVED 3999 10.0.0.1:3247", the slot comes first, and then the address, in which an IPv6
+// address has no brackets.
 std::optional<ServerAddress> MovedTo(const protocol::Reply& reply) {
   if (!reply.IsError() || ErrorWord(reply.text) != "MOVED") return std::nullopt;
-  const std::string_view address = std::string_view(reply.text).substr(reply.text.rfind(' ') + 1);
-  const std::size_t colon = address.rfind(':');
-  if (colon == 0 || colon == std::string_view::npos) return std::nullopt;
-  std::uint16_t port = 0;
-  const char* const end = address.data() + address.size();
-  const auto parsed = std::from_chars(address.data() + colon + 1, end, port);
-  if (parsed.ec != std::errc() || parsed.ptr != end || port == 0) return std::nullopt;
-  return ServerAddress{std::string(address.substr(0, colon)), port};
+  const auto [host, port] =
+      text::SplitAddress(std::string_view(reply.text).substr(reply.text.rfind(' ') + 1));
+  const auto number = text::ParseNumber<std::uint16_t>(port.value_or("")).value_or(0);
+  if (host.empty() || number == 0) return std::nullopt;
+  return ServerAddress{std::string(host), number};
 }
 
 Failure ServerFailure(std::string_view error, const std::string& server_name) {

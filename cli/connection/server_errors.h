@@ -22,8 +22,8 @@ bool IsTransient(std::string_view error);
 // standby, has lost etcd, or is loading. Another server in the list may serve them.
 bool IsRefusalToServe(const protocol::Reply& reply);
 
-// In a fleet of several partitions: where the server redirects a request for keys that it does not
-// serve, without having executed it. nullopt: the reply is no such redirect.
+// Returns where a server in a fleet of several partitions redirects a request for keys that it does
+// not serve, without having executed it. Returns nullopt if the reply is no such redirect.
 std::optional<ServerAddress> MovedTo(const protocol::Reply& reply);
 
 // The server's own text, plus advice on what to try next if the text has none.

@@ -1,32 +1,22 @@
 #include "cli/connection/server_list.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "text/address.h"
+#include "text/ascii.h"
+#include "text/number.h"
 
 namespace fairlock::cli {
 
 namespace {
 
-std::string_view WithoutBlanks(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
-std::optional<std::uint16_t> ParsePort(std::string_view text) {
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  return is_whole && port != 0 ? std::optional(port) : std::nullopt;
-}
-
 // The port follows the colon. If `colon_and_port` is empty, no port is given.
 std::optional<ServerAddress> WithPort(std::string_view host, std::string_view colon_and_port) {
   if (host.empty()) return std::nullopt;
   if (colon_and_port.empty()) return ServerAddress{std::string(host)};
-  const auto port = ParsePort(colon_and_port.substr(1));
-  if (!colon_and_port.starts_with(':') || !port) return std::nullopt;
-  return ServerAddress{std::string(host), *port};
+  const auto port = text::ParseNumber<std::uint16_t>(colon_and_port.substr(1)).value_or(0);
+  if (!colon_and_port.starts_with(':') || port == 0) return std::nullopt;
+  return ServerAddress{std::string(host), port};
 }
 
 std::optional<ServerAddress> ParseServer(std::string_view text) {
@@ -44,15 +34,14 @@ std::optional<ServerAddress> ParseServer(std::string_view text) {
 }  // namespace
 
 std::string NameOf(const ServerAddress& server) {
-  const bool is_ipv6 = server.host.find(':') != std::string::npos;
-  return (is_ipv6 ? "[" + server.host + "]" : server.host) + ":" + std::to_string(server.port);
+  return text::JoinAddress(server.host, server.port);
 }
 
 std::optional<std::vector<ServerAddress>> ParseServers(std::string_view list) {
   std::vector<ServerAddress> servers;
   while (true) {
     const std::size_t comma = std::min(list.find(','), list.size());
-    auto server = ParseServer(WithoutBlanks(list.substr(0, comma)));
+    auto server = ParseServer(text::Trimmed(list.substr(0, comma), " "));
     if (!server || servers.size() == kServersMax) return std::nullopt;
     servers.push_back(std::move(*server));
     if (comma == list.size()) return servers;

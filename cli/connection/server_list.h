@@ -14,7 +14,7 @@ namespace fairlock::cli {
 
 struct ServerAddress {
   std::string host;
-  std::uint16_t port = 0;  // 0: none is given
+  std::uint16_t port = 0;  // 0 if none is given
 
   friend bool operator==(const ServerAddress&, const ServerAddress&) = default;
 };
@@ -22,7 +22,7 @@ struct ServerAddress {
 inline constexpr std::size_t kServersMax = 32;
 
 // Parses a list of `host`, `host:port`, `[ipv6]:port` or a bare IPv6 address, separated by commas.
-// nullopt: an entry has none of these forms, or there are more than kServersMax.
+// Returns nullopt if an entry has none of these forms, or if there are more than kServersMax.
 std::optional<std::vector<ServerAddress>> ParseServers(std::string_view list);
 
 // "10.0.0.1:3247" or "[::1]:3247", as ParseServers reads it.
@@ -54,9 +54,9 @@ class ServerList {
   void BeginRound();
   // Whether no other server has been tried in this round.
   bool is_first() const { return tried_ == 0; }
-  // Records why the current server cannot be used, and turns to the next one. `is_standby`: it
-  // answered that it is not serving locks at the moment. Returns false if the round is over; the
-  // next round begins with the same server as this one.
+  // Records why the current server cannot be used, and turns to the next one. `is_standby` means
+  // that it answered that it is not serving locks at the moment. Returns false if the round is
+  // over; the next round begins with the same server as this one.
   bool TryNext(const std::string& reason, bool is_standby);
   // Whether a standby was found in this round, so that a server may serve locks soon.
   bool found_standby() const { return found_standby_; }

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "cli/connection/server_list.h"
 #include "cli/output/duration.h"
 #include "cli/output/printable.h"
+#include "text/number.h"
 
 namespace fairlock::cli {
 
@@ -15,11 +15,8 @@ namespace {
 constexpr int kDatabases = 16;
 
 std::optional<int> ParseNumber(std::string_view text, int low, int high) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  if (!is_whole || number < low || number > high) return std::nullopt;
-  return number;
+  const auto number = text::ParseNumber<int>(text);
+  return number && *number >= low && *number <= high ? number : std::nullopt;
 }
 
 bool SetHost(std::string_view value, Settings& settings) {

@@ -17,15 +17,15 @@ struct Settings {
   std::string host = "127.0.0.1";  // or a list, as ParseServers reads it
   std::uint16_t port = 3247;       // for servers that are listed without a port
   std::string socket;  // path of a unix socket; if not empty, it overrides host and port
-  std::string user;    // empty: the default user
+  std::string user;    // empty means the default user
   std::string password_file;
-  std::optional<int> database;  // none: 0, or all for commands that list many locks
+  std::optional<int> database;  // none means 0, or all for commands that list many locks
   // TLS applies only to TCP, not to a unix socket.
   bool is_tls = false;
-  std::string tls_ca_file;       // empty: the system's certificate authorities
-  std::string tls_cert_file;     // the client's certificate; empty: none
-  std::string tls_key_file;      // empty: none
-  std::string tls_server_name;   // empty: the host
+  std::string tls_ca_file;       // empty means the system's certificate authorities
+  std::string tls_cert_file;     // the client's certificate; empty if there is none
+  std::string tls_key_file;      // empty if there is none
+  std::string tls_server_name;   // empty means the host
   bool tls_insecure = false;     // accept any server certificate
   DurationMs timeout_ms = 5000;  // for connecting, and for each immediate reply
 
@@ -42,7 +42,7 @@ struct GivenSetting {
 // are derived from it.
 struct SettingRow {
   std::string_view name;
-  std::string_view letter;  // an alternative flag such as "-p"; empty: none
+  std::string_view letter;  // an alternative flag such as "-p"; empty if there is none
   std::string_view help;
   std::string_view allowed;  // describes the allowed values, for errors
   bool (*set)(std::string_view value, Settings& settings);

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
-#include <sstream>
 
 #include "cli/output/printable.h"
+#include "text/file.h"
 
 namespace fairlock::cli {
 
@@ -62,18 +60,14 @@ Result<SettingSource> SourceOf(const YAML::Node& root, const std::string& path) 
 }
 
 Result<std::string> ReadWhole(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path);
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
+  text::FileContent file = text::ReadFile(path);
+  if (file.error == EISDIR) {
     return Failure{kExitWrongUse, path + ": must be a readable file, not a directory"};
   }
-  if (!file) {
-    return Failure{kExitWrongUse, path + ": must be a readable file: " + std::strerror(errno)};
+  if (!file.is_read()) {
+    return Failure{kExitWrongUse, path + ": must be a readable file: " + file.reason()};
   }
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  return std::move(file.bytes);
 }
 
 SettingSource EmptySource() {

@@ -134,7 +134,7 @@ bool TlsConnection::Expect(const std::string& name) {
   X509_VERIFY_PARAM* const expected = SSL_get0_param(ssl_.get());
   if (X509_VERIFY_PARAM_set1_ip_asc(expected, name.c_str()) == 1) return true;
   ERR_clear_error();
-  // SNI: a server with several certificates selects one by this name.
+  // This sets SNI, because a server with several certificates selects one by this name.
   return SSL_set_tlsext_host_name(ssl_.get(), name.c_str()) == 1 &&
          X509_VERIFY_PARAM_set1_host(expected, name.c_str(), name.size()) == 1;
 }

@@ -14,9 +14,8 @@
 #include "cli/election/status_page.h"
 #include "cli/run/child_process.h"
 #include "cli/run/lock_session.h"
-#include "cli/run/run_options.h"
-#include "cli/run/run_report.h"
-#include "cli/run/signal_inbox.h"
+#include "cli/run/queue_watch.h"
+#include "cli/run/runner.h"
 
 namespace fairlock::cli {
 

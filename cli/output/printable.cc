@@ -10,12 +10,12 @@
 #include <cstdint>
 
 #include "json/utf8.h"
+#include "text/ascii.h"
+#include "text/hexadecimal.h"
 
 namespace fairlock::cli {
 
 namespace {
-
-constexpr std::string_view kHex = "0123456789abcdef";
 
 struct Range {
   char32_t first;
@@ -67,23 +67,6 @@ bool IsVisible(char32_t code) {
   return CharacterWidth(code) >= 0 && std::ranges::none_of(kInvisible, holds);
 }
 
-void AppendEscapedByte(std::string& out, char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  switch (c) {
-    case '\n':
-      out += "\\n";
-      break;
-    case '\r':
-      out += "\\r";
-      break;
-    case '\t':
-      out += "\\t";
-      break;
-    default:
-      out.append("\\x").append(1, kHex[byte >> 4]).append(1, kHex[byte & 15]);
-  }
-}
-
 void AppendEscapedCode(std::string& out, char32_t code) {
   std::array<char, 8> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(),
@@ -97,7 +80,7 @@ void AppendCharacter(std::string& out, std::string_view& bytes, Charset charset)
   const std::string_view character = bytes.substr(0, std::max<std::size_t>(size, 1));
   bytes.remove_prefix(character.size());
   if (size == 0 || (size == 1 && !IsVisible(Decode(character)))) {
-    AppendEscapedByte(out, character.front());
+    text::AppendEscape(out, character.front());
   } else if (size > 1 && (charset == Charset::kAscii || !IsVisible(Decode(character)))) {
     AppendEscapedCode(out, Decode(character));
   } else {
@@ -107,7 +90,7 @@ void AppendCharacter(std::string& out, std::string_view& bytes, Charset charset)
 
 void AppendJsonUnit(std::string& out, std::uint32_t unit) {
   out += "\\u";
-  for (int shift = 12; shift >= 0; shift -= 4) out += kHex[unit >> shift & 15U];
+  for (int shift = 12; shift >= 0; shift -= 4) out += text::kHexDigits[unit >> shift & 15U];
 }
 
 void AppendJsonEscape(std::string& out, char32_t code) {
@@ -194,6 +177,19 @@ std::string CutToWidth(std::string_view printable, std::size_t columns, Charset 
     end += size;
   }
   return std::string(printable.substr(0, end)).append(ellipsis);
+}
+
+bool IsShellWord(std::string_view bytes) {
+  constexpr std::string_view kOthers = "_.:/@%+=,-";
+  return !bytes.empty() && std::ranges::all_of(bytes, [&](char c) {
+    return text::IsLetter(c) || text::IsDigit(c) || kOthers.find(c) != std::string_view::npos;
+  });
+}
+
+std::string ShellWord(std::string_view bytes) {
+  if (IsShellWord(bytes)) return std::string(bytes);
+  const std::string quoted = text::Escaped(bytes, "'\\");
+  return (quoted == bytes ? "'" : "$'") + quoted + "'";
 }
 
 }  // namespace fairlock::cli

@@ -1,4 +1,4 @@
-// Escapes untrusted bytes so that a terminal can print them safely.
+// Escapes untrusted bytes so that a terminal can print them safely, or a shell read them.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ Charset AdoptLocale();
 // are escaped as well.
 std::string Printable(std::string_view bytes, Charset charset);
 
-// Like Printable(), but leaves `\` alone: for texts that are already escaped.
+// Like Printable(), but leaves `\` alone. Use it for texts that are already escaped.
 std::string PrintableText(std::string_view bytes, Charset charset);
 
 // Returns equivalent JSON in which every character that could control a terminal is escaped as
@@ -35,5 +35,12 @@ std::size_t DisplayWidth(std::string_view printable, Charset charset);
 
 // Truncates the text with an ellipsis if it is wider than `columns`.
 std::string CutToWidth(std::string_view printable, std::size_t columns, Charset charset);
+
+// Whether a shell takes the bytes as one word without quotes.
+bool IsShellWord(std::string_view bytes);
+
+// One word that may be pasted: 'in quotes' if necessary, or $'\x1b', which bash and zsh know, if
+// the bytes are not printable ASCII.
+std::string ShellWord(std::string_view bytes);
 
 }  // namespace fairlock::cli

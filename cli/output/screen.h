@@ -14,7 +14,7 @@ enum class Tint { kNone, kHeading, kGood, kWarning, kBad, kFaint };
 struct Screen {
   bool is_terminal = false;
   bool has_colours = false;
-  std::size_t columns = 0;  // 0: unlimited
+  std::size_t columns = 0;  // 0 means unlimited
   // Tables may drop columns instead of making the others too narrow to read.
   bool may_drop_columns = false;
   Charset charset = Charset::kAscii;

@@ -17,7 +17,8 @@ struct Cell {
 struct Column {
   std::string title;
   bool is_right_aligned = false;  // numbers
-  bool may_shrink = false;        // keys, owners, notes: truncated on a narrow screen
+  bool may_shrink = false;        // true for keys, owners and notes, which are truncated on
+                                  // a narrow screen
   int drop_order = 0;             // 1 is dropped first; 0 is never dropped
 };
 
@@ -50,8 +51,8 @@ class Table {
   std::vector<Column> columns_;
   Screen screen_;
   std::vector<std::vector<Cell>> rows_;
-  std::vector<std::size_t> widths_;  // empty: not measured yet
-  std::vector<bool> is_dropped_;     // of each column
+  std::vector<std::size_t> widths_;  // empty if not measured yet
+  std::vector<bool> is_dropped_;     // whether each column is dropped
 };
 
 }  // namespace fairlock::cli

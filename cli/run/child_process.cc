@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "cli/base/descriptor.h"
-#include "cli/base/exit_codes.h"
+#include "cli/base/result.h"
 #include "cli/output/printable.h"
 
 namespace fairlock::cli {

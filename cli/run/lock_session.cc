@@ -6,7 +6,7 @@
 #include "cli/connection/server_errors.h"
 #include "cli/output/duration.h"
 #include "cli/views/claim_tables.h"
-#include "cli/views/lock_message.h"
+#include "cli/views/lock_views.h"
 
 namespace fairlock::cli {
 
@@ -23,7 +23,7 @@ constexpr DurationMs kRetryMs = 250;
 constexpr DurationMs kProbeMs = 1000;
 // How long a server keeps sessions after a restart, by default (`restart_grace`).
 constexpr DurationMs kRestartGraceMs = 30'000;
-// While waiting for the lock: how many redirects in a row to follow.
+// How many redirects in a row to follow while waiting for the lock.
 constexpr int kRedirectsMax = 40;
 // How long to wait for an unreachable server while waiting for the lock.
 constexpr DurationMs kReconnectMs = 30'000;
@@ -233,7 +233,8 @@ void LockSession::SendRejoin(TimeMs now) {
 void LockSession::SendCheck(TimeMs now) {
   if (!is_listening_) Listen(now);
   std::vector<std::string> words = {"CHECK", options_.keys.front(), Number(token_)};
-  // Without a lease, renewing several keys only checks them. A hold that leaves is not renewed.
+  // Without a lease, renewing several keys only checks them. A hold that an operator has asked to
+  // end is not renewed.
   const bool is_renewed = options_.words.ttl_ms || options_.keys.size() > 1;
   if (is_renewed && lease_.leaving_since == kForever) {
     words = RequestOn("RENEW", options_.keys);
@@ -360,7 +361,7 @@ void LockSession::HandleLock(const protocol::Reply& reply, TimeMs now) {
 
 void LockSession::HandleConfirmation(const protocol::Reply& reply, const Sent& sent, TimeMs now) {
   if (state_ == State::kReleasing) return;
-  // A hold that leaves is not renewed, but still held.
+  // A hold that an operator has asked to end is not renewed, but still held.
   if (IsLeaving() && (reply.integer != 0 || sent.at <= lease_.leaving_since)) {
     send_at_ = now + kCheckEveryMs;
     return;

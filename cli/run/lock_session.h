@@ -1,21 +1,38 @@
-// Takes a lock, holds it, and releases it.
+// Takes a lock, holds it, and releases it, as the options of `fairlockctl run` say.
 #pragma once
 
 #include <poll.h>
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/arguments/lock_arguments.h"
 #include "cli/base/clock.h"
 #include "cli/base/result.h"
 #include "cli/connection/async_connection.h"
 #include "cli/connection/settings.h"
-#include "cli/run/run_options.h"
 #include "protocol/reply.h"
 
 namespace fairlock::cli {
+
+// The options of `fairlockctl run`.
+struct RunOptions {
+  std::vector<std::string> keys;  // several: all or none
+  std::string owner;
+  bool is_owner_given = false;  // by the user, so another process may use the same one
+  LockArguments words;          // no `ttl_ms`: only a session; `wait_ms` is always set
+  bool is_session = false;
+  DurationMs grace_ms = 0;
+  DurationMs kill_after_ms = 0;
+  DurationMs kill_margin_ms = 0;   // SIGKILL is sent this long before the hold may end
+  DurationMs report_every_ms = 0;  // without a terminal: how often to report the wait; 0: never
+  int conflict_exit_code = kExitNotObtained;
+  bool is_json = false;  // the program's own messages on standard error are JSON
+  std::vector<std::string> command;
+};
 
 // Never blocks: the owner polls Interest(), and calls Advance() when it is ready or at WakeAt().
 //
@@ -29,14 +46,14 @@ namespace fairlock::cli {
 class LockSession {
  public:
   enum class State : std::uint8_t {
-    kAsking,      // in the queue, or about to join it
+    kAsking,      // it is in the queue, or about to join it
     kConfirming,  // granted, not confirmed yet
     kHeld,
     kReleasing,
     // Final states:
     kReleased,  // or never obtained
     kDenied,    // reason() says why; failure() names the first holder, if there is one
-    kFailed,    // by an error: see failure()
+    kFailed,    // failure() returns the error
     kLost,      // reason() says why
   };
 
@@ -45,7 +62,7 @@ class LockSession {
   void Start(TimeMs now);
   // Releases the hold, or leaves the queue.
   void BeginRelease(TimeMs now);
-  // After a loss: releases the other keys. Does nothing if there was only one.
+  // Releases the other keys after a loss. Does nothing if there was only one.
   void BeginPartialRelease(TimeMs now);
 
   pollfd Interest() const { return connection_.Interest(); }
@@ -56,7 +73,7 @@ class LockSession {
   std::int64_t token() const { return token_; }
   const std::string& reason() const { return reason_; }
   const Failure& failure() const { return failure_; }
-  // When to tell the command to end, so that the hold outlives it; kForever: not known.
+  // When to tell the command to end, so that the hold outlives it; kForever if that is not known.
   TimeMs StopAt() const;
   std::string StopReason() const;
 
@@ -120,8 +137,8 @@ class LockSession {
 
   std::int64_t token_ = 0;
   struct {
-    TimeMs until = kForever;          // kForever: no lease
-    TimeMs leaving_since = kForever;  // kForever: no operator has asked for the lock
+    TimeMs until = kForever;          // kForever if there is no lease
+    TimeMs leaving_since = kForever;  // kForever if no operator has asked for the lock
   } lease_;
   TimeMs send_at_ = kForever;        // when to send the next LOCK or check
   bool is_listening_ = false;        // subscribed on this connection

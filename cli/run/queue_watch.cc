@@ -6,7 +6,9 @@
 
 #include "cli/connection/server_errors.h"
 #include "cli/output/duration.h"
+#include "cli/output/printable.h"
 #include "cli/views/lock_views.h"
+#include "json/reply_json.h"
 
 namespace fairlock::cli {
 
@@ -15,7 +17,7 @@ namespace {
 // Delays the first report, so that a request that is granted quickly prints nothing.
 constexpr DurationMs kFirstOnTerminalMs = 300;
 constexpr DurationMs kEveryOnTerminalMs = 1000;
-// Delays the questions to a server to which another one has redirected them.
+// Delays the requests that another server has redirected.
 constexpr DurationMs kAfterRedirectMs = 100;
 
 }  // namespace
@@ -143,6 +145,45 @@ void QueueWatch::Show(TimeMs now) {
 void QueueWatch::Erase() {
   if (has_shown_) std::fputs("\r\x1b[K", stderr);
   has_shown_ = false;
+}
+
+boost::json::object RunReport::ObjectOf(std::string_view event) const {
+  protocol::Reply keys{.type = protocol::ReplyType::kArray};
+  for (const std::string& key : options_.keys) {
+    keys.elements.push_back({.type = protocol::ReplyType::kBulk, .text = key});
+  }
+  boost::json::object object;
+  object["event"] = event;
+  json::AddReply(object, "keys", keys);
+  json::AddText(object, "owner", options_.owner);
+  return object;
+}
+
+void RunReport::Print(const boost::json::object& object) const {
+  std::string line = json::Written(object) + "\n";
+  if (context_.errors.is_terminal) line = PrintableJson(line, context_.errors.charset);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+void RunReport::Say(std::string_view event, const std::string& text) const {
+  if (!options_.is_json) return context_.Say(text);
+  boost::json::object object = ObjectOf(event);
+  object["message"] = text;
+  Print(object);
+}
+
+void RunReport::ReportNumber(std::string_view event, std::string_view field,
+                             std::int64_t number) const {
+  if (!options_.is_json) return;
+  boost::json::object object = ObjectOf(event);
+  object[field] = number;
+  Print(object);
+}
+
+Result<int> RunReport::Conclude(Result<int> outcome) const {
+  if (!options_.is_json || outcome) return outcome;
+  Say("failed", outcome.failure().text);
+  return outcome.failure().exit_code;
 }
 
 }  // namespace fairlock::cli

@@ -1,4 +1,4 @@
-// Reports the progress of a waiting request.
+// Reports the progress of a waiting request, and prints the messages of `run` itself.
 #pragma once
 
 #include <poll.h>
@@ -7,15 +7,38 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/arguments/command.h"
 #include "cli/base/clock.h"
+#include "cli/base/result.h"
 #include "cli/connection/async_connection.h"
-#include "cli/run/run_options.h"
-#include "cli/run/run_report.h"
+#include "cli/run/lock_session.h"
 
 namespace fairlock::cli {
+
+// Prints the messages of `run` itself on standard error; standard output belongs to the command.
+class RunReport {
+ public:
+  RunReport(const Context& context, const RunOptions& options)
+      : context_(context), options_(options) {}
+
+  // Prints a sentence or, with --json, one object with the event's name.
+  void Say(std::string_view event, const std::string& text) const;
+  // With --json, prints an event with a number; otherwise nothing.
+  void ReportNumber(std::string_view event, std::string_view field, std::int64_t number) const;
+  // With --json, prints a failure and returns only its exit code; otherwise returns `outcome`
+  // unchanged.
+  Result<int> Conclude(Result<int> outcome) const;
+
+ private:
+  void Print(const boost::json::object& object) const;
+  boost::json::object ObjectOf(std::string_view event) const;
+
+  const Context& context_;
+  const RunOptions& options_;
+};
 
 // On a terminal, it rewrites one line of standard error as the place and the holders change;
 // elsewhere, it writes a line at intervals. It uses its own connection, because a waiting
@@ -40,9 +63,9 @@ class QueueWatch {
     std::size_t key;  // index of the key
   };
   struct Finding {
-    std::int64_t position = 0;  // 0: unknown
-    std::string holders;        // "; held by ..."; empty: nobody, or unknown
-    std::string ahead;          // "; 'a' is ahead"; empty: nobody, or unknown
+    std::int64_t position = 0;  // 0 if unknown
+    std::string holders;        // "; held by ..."; empty if nobody is known
+    std::string ahead;          // "; 'a' is ahead"; empty if nobody is known
   };
 
   void Follow(const ServerAddress& leader, TimeMs now);

@@ -1,12 +1,18 @@
 #include "cli/run/runner.h"
 
 #include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdlib>
+#include <sstream>
+#include <vector>
 
 #include "cli/output/duration.h"
+#include "cli/views/lock_views.h"
 #include "cli/views/server_locks.h"
 
 namespace fairlock::cli {
@@ -214,6 +220,76 @@ void Runner::CheckReleasing() {
       return;
   }
   is_over_ = true;
+}
+
+namespace {
+
+constexpr auto kSignals = std::to_array<int>(
+    {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCHLD});
+
+bool IsIgnored(int signal) {
+  struct sigaction action {};
+  sigaction(signal, nullptr, &action);
+  return action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+SignalInbox::SignalInbox() {
+  // If SIGCHLD were ignored, children could not be waited for.
+  std::signal(SIGCHLD, SIG_DFL);
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kSignals) {
+    if (!IsIgnored(signal)) sigaddset(&set, signal);
+  }
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  descriptor_.Reset(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+std::optional<int> SignalInbox::Take() {
+  signalfd_siginfo info{};
+  if (::read(descriptor_.number(), &info, sizeof(info)) != sizeof(info)) return std::nullopt;
+  return static_cast<int>(info.ssi_signo);
+}
+
+namespace {
+
+constexpr const char* kTokens = "FAIRLOCK_TOKENS";
+
+std::string OuterTokens() {
+  const char* const tokens = std::getenv(kTokens);
+  return tokens == nullptr ? "" : tokens;
+}
+
+// Whether the request could not be granted even if there were no other holder.
+bool Excludes(const ClaimantView& holder, const LockArguments& words) {
+  if (holder.is_shared() || words.is_shared) return holder.is_shared() != words.is_shared;
+  return std::min(holder.limit, words.limit.value_or(1)) < 2;
+}
+
+}  // namespace
+
+std::string TokensVariable(std::int64_t own_token) {
+  const std::string outer = OuterTokens();
+  return std::string(kTokens) + "=" + outer + (outer.empty() ? "" : " ") +
+         std::to_string(own_token);
+}
+
+std::optional<OuterHold> FindOuterHold(const RunOptions& options, Client& client) {
+  std::istringstream tokens(OuterTokens());
+  std::vector<std::int64_t> outer;
+  for (std::int64_t token = 0; tokens >> token;) outer.push_back(token);
+  if (outer.empty()) return std::nullopt;
+  for (const std::string& key : options.keys) {
+    const Result<LockView> lock = FetchLock(client, key);
+    if (!lock) return std::nullopt;
+    for (const HolderView& holder : lock->holders) {
+      const bool is_outer = std::ranges::find(outer, holder.token) != outer.end();
+      if (is_outer && Excludes(holder.who, options.words)) return OuterHold{key, holder.who.owner};
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace fairlock::cli

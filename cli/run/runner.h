@@ -3,19 +3,45 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "cli/arguments/command.h"
 #include "cli/base/clock.h"
+#include "cli/base/descriptor.h"
 #include "cli/base/result.h"
+#include "cli/connection/client.h"
 #include "cli/run/child_process.h"
 #include "cli/run/lock_session.h"
-#include "cli/run/outer_run.h"
 #include "cli/run/queue_watch.h"
-#include "cli/run/run_options.h"
-#include "cli/run/run_report.h"
-#include "cli/run/signal_inbox.h"
 
 namespace fairlock::cli {
+
+// The `run`s that a `run` is started in, by their commands: it would wait for them, and they for
+// it. The variable FAIRLOCK_TOKENS of a command: the tokens of all runs that it runs in.
+std::string TokensVariable(std::int64_t own_token);
+
+struct OuterHold {
+  std::string key;
+  std::string owner;
+};
+
+// A hold of an outer run that excludes the request as long as it lasts; nullopt if there is none,
+// or if the locks cannot be read. Asks the server only in an outer run.
+std::optional<OuterHold> FindOuterHold(const RunOptions& options, Client& client);
+
+// Receives signals through a file descriptor. Receives SIGCHLD and the signals that end, stop or
+// notify a program. Signals that were ignored before (by nohup, for instance) stay ignored. Must be
+// created before any thread is started; only one may exist at a time.
+class SignalInbox {
+ public:
+  SignalInbox();
+
+  int descriptor() const { return descriptor_.number(); }  // readable when a signal has arrived
+  std::optional<int> Take();
+
+ private:
+  Descriptor descriptor_;
+};
 
 class Runner {
  public:

@@ -31,7 +31,7 @@ std::string ConcernedText(const LockView& lock, const std::string& next, const S
   return text + (next.empty() ? "; nobody waits" : "; next: " + screen.Printable(next));
 }
 
-TopKey KeyOf(const LockRow& row) { return {.database = row.database, .key = row.key}; }
+TopKey KeyOf(const LockRow& row) { return {.database = row.database(), .key = row.key()}; }
 
 }  // namespace
 

@@ -27,7 +27,7 @@ class Top {
   struct Confirmation {
     TopKey key;
     LockView seen;
-    std::string next;  // the owner that gets the lock; empty: nobody waits
+    std::string next;  // the owner that gets the lock; empty if nobody waits
   };
 
   void Refresh();
@@ -60,12 +60,12 @@ class Top {
   Contention sorted_by_ = Contention::kWaiters;
   std::optional<Overview> overview_;
   std::optional<Overview> before_;
-  std::optional<TopKey> selected_;  // in the overview
+  std::optional<TopKey> selected_;  // the key selected in the overview
   std::optional<TopKey> opened_;    // the key shown in detail
   std::optional<OneKey> one_key_;
   std::optional<TopKey> history_of_;  // the key whose history is shown
   std::optional<KeyHistory> history_;
-  std::string filter_;                 // as typed
+  std::string filter_;                 // the filter as typed
   std::optional<std::string> typing_;  // the filter being typed
   bool is_helping_ = false;
   std::optional<Confirmation> confirmation_;

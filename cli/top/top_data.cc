@@ -5,7 +5,6 @@
 
 #include "cli/connection/reply_fields.h"
 #include "cli/views/history.h"
-#include "cli/views/stats_merge.h"
 
 namespace fairlock::cli {
 

@@ -39,7 +39,7 @@ struct Overview {
   Verdict verdict;
   std::vector<LabelRow> labels;  // busiest first; empty if the server keeps no statistics
   std::size_t answered = 1;      // how many partitions have answered,
-  std::size_t partitions = 1;    // of how many
+  std::size_t partitions = 1;    // how many there are
 };
 
 struct OneKey {

@@ -5,18 +5,18 @@
 #include <optional>
 
 #include "cli/output/screen.h"
-#include "cli/top/frame.h"
+#include "cli/top/terminal_screen.h"
 #include "cli/top/top_data.h"
 
 namespace fairlock::cli {
 
 struct OverviewView {
   const Overview& now;
-  const Overview* before = nullptr;  // the previous refresh, for rates; null: none
+  const Overview* before = nullptr;  // the previous refresh, for rates; null if there is none
   Contention sorted_by = Contention::kWaiters;
   std::size_t selected = 0;
-  std::size_t rows = 0;  // of the terminal
-  std::string filter;    // as typed; empty: none
+  std::size_t rows = 0;  // the number of rows of the terminal
+  std::string filter;    // the filter as typed; empty if there is none
   std::string server;    // "at 127.0.0.1:3247", or which part of a fleet
 };
 

@@ -16,19 +16,20 @@ namespace {
 std::int64_t Measure(const LockRow& row, Contention by) {
   switch (by) {
     case Contention::kWaiters:
-      return row.waiter_count;
+      return row.waiter_count();
     case Contention::kLongestWait:
-      return row.longest_wait_ms;
+      return row.longest_wait_ms();
     case Contention::kOldestHold:
-      return row.oldest_hold_ms;
+      return row.oldest_hold_ms();
   }
   return 0;
 }
 
 // Rows that were held equally long keep their order from one look to the next.
 bool IsHeldLonger(const LockRow& one, const LockRow& other) {
-  if (one.oldest_hold_ms != other.oldest_hold_ms) return one.oldest_hold_ms > other.oldest_hold_ms;
-  return one.key < other.key;
+  if (one.oldest_hold_ms() != other.oldest_hold_ms())
+    return one.oldest_hold_ms() > other.oldest_hold_ms();
+  return one.key() < other.key();
 }
 
 // Finds held locks without waiters, those held longest first.
@@ -40,7 +41,7 @@ Result<std::vector<LockRow>> FindHeld(FleetLeaders& leaders, const ContentionQue
   while (!walk.is_over()) {
     Result<std::vector<LockRow>> page = walk.NextPage();
     if (!page) return page.failure();
-    std::erase_if(*page, [](const LockRow& row) { return row.waiter_count > 0; });
+    std::erase_if(*page, [](const LockRow& row) { return row.waiter_count() > 0; });
     std::ranges::move(*page, std::back_inserter(rows));
     std::ranges::sort(rows, IsHeldLonger);
     rows.resize(std::min(rows.size(), query.count));
@@ -49,8 +50,8 @@ Result<std::vector<LockRow>> FindHeld(FleetLeaders& leaders, const ContentionQue
 }
 
 void Note(const LockRow& row, std::size_t partition, Contended& contended) {
-  if (row.longest_wait_ms > kLongWaitMs) ++contended.long_waits;
-  if (contended.longest && row.longest_wait_ms <= contended.longest->longest_wait_ms) return;
+  if (row.longest_wait_ms() > kLongWaitMs) ++contended.long_waits;
+  if (contended.longest && row.longest_wait_ms() <= contended.longest->longest_wait_ms()) return;
   contended.longest = row;
   contended.longest_partition = partition;
 }
@@ -92,12 +93,13 @@ std::string ContendedText(const Contended& contended, const std::string& title,
                {.title = "FIRST HOLDER", .may_shrink = true}},
               screen);
   for (const LockRow& row : contended.rows) {
-    table.Add({{screen.Printable(row.key)},
-               {std::to_string(row.database)},
-               {ShowCount(row.waiter_count), row.waiter_count > 0 ? Tint::kWarning : Tint::kFaint},
-               {row.waiter_count > 0 ? ShowDuration(row.longest_wait_ms) : "-"},
-               {row.holder_count > 0 ? ShowDuration(row.oldest_hold_ms) : "-"},
-               {row.holder_count > 0 ? screen.Printable(row.first_owner) : "-"}});
+    table.Add(
+        {{screen.Printable(row.key())},
+         {std::to_string(row.database())},
+         {ShowCount(row.waiter_count()), row.waiter_count() > 0 ? Tint::kWarning : Tint::kFaint},
+         {row.waiter_count() > 0 ? ShowDuration(row.longest_wait_ms()) : "-"},
+         {row.holder_count() > 0 ? ShowDuration(row.oldest_hold_ms()) : "-"},
+         {row.holder_count() > 0 ? screen.Printable(row.first_owner()) : "-"}});
   }
   return table.Flush();
 }

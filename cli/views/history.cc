@@ -1,15 +1,32 @@
 #include "cli/views/history.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <array>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <ranges>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "cli/connection/reply_fields.h"
 #include "cli/output/duration.h"
-#include "cli/output/moment.h"
+#include "cli/output/printable.h"
 #include "cli/output/table.h"
+#include "json/base64.h"
 #include "json/reply_json.h"
+#include "text/local_time.h"
 
 namespace fairlock::cli {
 
@@ -111,10 +128,10 @@ bool HasForgotten(const HistoryPage& page) {
 
 std::string ShowKnownSince(const HistoryPage& page) {
   if (!page.complete_since) return "";
-  std::string text = "not all events before " + ShowLogTime(*page.complete_since) + " are known";
+  std::string text = "not all events before " + text::LogTime(*page.complete_since) + " are known";
   const auto add = [&](std::string_view what, const std::optional<std::int64_t>& since) {
     if (!since || *since >= *page.complete_since) return;
-    text.append("; ").append(what).append(" are since ") += ShowLogTime(*since);
+    text.append("; ").append(what).append(" are since ") += text::LogTime(*since);
   };
   add("expired, broken and others that went wrong", page.rare_since);
   add("denied ones", page.denied_since);
@@ -132,7 +149,7 @@ std::string ShowEventDetails(const protocol::Reply& event, const Screen& screen)
   if (!holder.empty()) add("holder " + screen.Printable(holder));
   if (IntegerOr(event, "count", 1) > 1) {
     add(std::to_string(IntegerOr(event, "count")) + " times, last " +
-        ShowLogTime(IntegerOr(event, "last_at")));
+        text::LogTime(IntegerOr(event, "last_at")));
   }
   if (!by.empty()) add("by " + screen.Printable(by));
   if (!comment.empty()) add(screen.Quoted(comment));
@@ -165,7 +182,7 @@ std::string HistoryText(const std::vector<protocol::Reply>& events, bool has_key
   for (const protocol::Reply& event : std::views::reverse(events)) {
     const std::string name = screen.Printable(TextField(event, "event"));
     const auto token = IntegerField(event, "token");
-    std::vector<Cell> cells = {{ShowLogTime(IntegerOr(event, "at"))}, {name, TintOfEvent(name)}};
+    std::vector<Cell> cells = {{text::LogTime(IntegerOr(event, "at"))}, {name, TintOfEvent(name)}};
     if (has_keys) cells.push_back({screen.Printable(TextField(event, "key"))});
     cells.push_back({screen.Printable(TextField(event, "owner"))});
     cells.push_back({token ? std::to_string(*token) : "-"});
@@ -182,8 +199,8 @@ std::string HistoryLine(const protocol::Reply& event, const Screen& screen) {
   std::string name = screen.Printable(TextField(event, "event"));
   const Tint tint = TintOfEvent(name);
   name.resize(std::max(name.size(), kNameWidth), ' ');
-  std::string line = ShowLogTime(IntegerOr(event, "at")) + "  " + screen.Tinted(name, tint) + "  " +
-                     screen.Printable(TextField(event, "key")) + "  " +
+  std::string line = text::LogTime(IntegerOr(event, "at")) + "  " + screen.Tinted(name, tint) +
+                     "  " + screen.Printable(TextField(event, "key")) + "  " +
                      screen.Printable(TextField(event, "owner"));
   if (const auto token = IntegerField(event, "token")) line += "  token " + std::to_string(*token);
   const auto add_time = [&](std::string_view field, std::string_view words) {
@@ -214,6 +231,156 @@ boost::json::object ObjectOf(const HistoryPage& page) {
   add("rare_since", page.rare_since);
   add("denied_since", page.denied_since);
   return object;
+}
+
+namespace {
+
+constexpr std::string_view kExactBytes = "_base64";
+
+protocol::Reply TextReply(std::string_view text) {
+  return {.type = protocol::ReplyType::kBulk, .text = std::string(text)};
+}
+
+void SetField(protocol::Reply& map, std::string_view name, protocol::Reply value) {
+  for (std::size_t i = 0; i + 1 < map.elements.size(); i += 2) {
+    if (map.elements[i].text != name) continue;
+    map.elements[i + 1] = std::move(value);
+    return;
+  }
+  map.elements.push_back(TextReply(name));
+  map.elements.push_back(std::move(value));
+}
+
+// nullopt: the line is no event of a lock.
+std::optional<protocol::Reply> ParseEvent(std::string_view line) {
+  boost::system::error_code error;
+  const boost::json::value parsed = boost::json::parse(line, error);
+  if (error || !parsed.is_object()) return std::nullopt;
+  protocol::Reply map{.type = protocol::ReplyType::kMap};
+  for (const auto& field : parsed.get_object()) {
+    const std::string_view name = field.key();
+    const boost::json::value& value = field.value();
+    if (name == "time") continue;
+    if (value.is_int64()) {
+      SetField(map, name, {.type = protocol::ReplyType::kInteger, .integer = value.get_int64()});
+    } else if (value.is_string() && name.ends_with(kExactBytes)) {
+      const auto bytes = json::DecodeBase64(std::string_view(value.get_string()));
+      SetField(map, name.substr(0, name.size() - kExactBytes.size()),
+               TextReply(bytes.value_or("")));
+    } else if (value.is_string()) {
+      SetField(map, name, TextReply(std::string_view(value.get_string())));
+    }
+  }
+  if (FindField(map, "key") == nullptr || !IntegerField(map, "at")) return std::nullopt;
+  return map;
+}
+
+std::vector<std::string> OldestFirst(const std::string& path) {
+  std::vector<std::string> paths = {path};
+  std::error_code ignored;
+  for (int number = 1;; ++number) {
+    std::string older = path + "." + std::to_string(number);
+    if (!std::filesystem::exists(older, ignored)) break;
+    paths.push_back(std::move(older));
+  }
+  std::ranges::reverse(paths);
+  return paths;
+}
+
+}  // namespace
+
+bool Passes(const HistoryFilter& filter, const protocol::Reply& event) {
+  const std::int64_t at = IntegerField(event, "at").value_or(0);
+  const std::string key = TextField(event, "key");
+  const bool is_of_key =
+      filter.is_glob ? fnmatch(filter.key.c_str(), key.c_str(), 0) == 0 : key == filter.key;
+  const bool is_of_kind =
+      filter.events.empty() ||
+      std::ranges::find(filter.events, TextField(event, "event")) != filter.events.end();
+  return is_of_key && is_of_kind && at >= filter.since && at <= filter.until &&
+         IntegerField(event, "db").value_or(0) == filter.database &&
+         (!filter.owner || TextField(event, "owner") == *filter.owner);
+}
+
+Result<std::vector<protocol::Reply>> ReadHistoryFiles(const std::string& path,
+                                                      const HistoryFilter& filter,
+                                                      std::int64_t count) {
+  std::deque<protocol::Reply> events;
+  for (const std::string& each : OldestFirst(path)) {
+    std::ifstream file(each, std::ios::binary);
+    // A renamed file may be removed while others are read.
+    if (!file.is_open() && each != path) continue;
+    if (!file.is_open()) {
+      return Failure{kExitRefused, "cannot read " + Quoted(each) + ": " + std::strerror(errno)};
+    }
+    std::string line;
+    while (std::getline(file, line)) {
+      std::optional<protocol::Reply> event = ParseEvent(line);
+      if (!event || !Passes(filter, *event)) continue;
+      events.push_back(*std::move(event));
+      if (static_cast<std::int64_t>(events.size()) > count) events.pop_front();
+    }
+  }
+  return std::vector<protocol::Reply>(std::make_move_iterator(events.rbegin()),
+                                      std::make_move_iterator(events.rend()));
+}
+
+namespace {
+
+using protocol::Reply;
+using protocol::ReplyType;
+
+constexpr std::int64_t kMinuteMs = 60'000;
+
+// The minutes of different servers do not begin at the same moment.
+using RowKey = std::pair<std::string, std::int64_t>;
+
+void CombineField(std::string_view name, Reply& into, const Reply& from) {
+  if (from.type != ReplyType::kInteger) return;  // a label, or a percentile of nothing
+  if (into.type != ReplyType::kInteger) {
+    into = from;
+  } else if (name == "since") {
+    into.integer = std::min(into.integer, from.integer);
+  } else if (name.ends_with("_ms")) {
+    into.integer = std::max(into.integer, from.integer);
+  } else {
+    into.integer += from.integer;
+  }
+}
+
+void CombineRow(Reply& into, const Reply& from) {
+  for (std::size_t i = 0; i + 1 < into.elements.size(); i += 2) {
+    const std::string& name = into.elements[i].text;
+    const Reply* const field = FindField(from, name);
+    if (field != nullptr) CombineField(name, into.elements[i + 1], *field);
+  }
+}
+
+}  // namespace
+
+Reply MergedStats(const std::vector<Reply>& replies, bool is_by_minute) {
+  if (replies.size() == 1) return replies.front();
+  std::map<RowKey, Reply> rows;
+  std::int64_t complete_since = 0;
+  for (const Reply& reply : replies) {
+    complete_since = std::max(complete_since, IntegerOr(reply, "complete_since"));
+    const Reply* const labels = FindField(reply, "labels");
+    if (labels == nullptr) continue;
+    for (const Reply& row : labels->elements) {
+      const std::int64_t minute = is_by_minute ? IntegerOr(row, "since") / kMinuteMs : 0;
+      const auto [at, is_new] = rows.try_emplace({TextField(row, "label"), minute}, row);
+      if (!is_new) CombineRow(at->second, row);
+    }
+  }
+  Reply merged = replies.front();
+  for (std::size_t i = 0; i + 1 < merged.elements.size(); i += 2) {
+    Reply& value = merged.elements[i + 1];
+    if (merged.elements[i].text == "complete_since") value.integer = complete_since;
+    if (merged.elements[i].text != "labels") continue;
+    value.elements.clear();
+    for (auto& [key, row] : rows) value.elements.push_back(std::move(row));
+  }
+  return merged;
 }
 
 }  // namespace fairlock::cli

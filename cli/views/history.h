@@ -1,4 +1,5 @@
-// Reads the history of locks from the server, and formats it.
+// Reads the history of locks from the server, or from the files that its `history_file` names, and
+// formats it; merges the statistics of several partitions.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -66,5 +67,32 @@ std::string ShowEventDetails(const protocol::Reply& event, const Screen& screen)
 Tint TintOfEvent(std::string_view event);
 
 boost::json::object ObjectOf(const HistoryPage& page);
+
+struct HistoryFilter {
+  int database = 0;
+  std::string key = "*";
+  bool is_glob = true;
+  std::optional<std::string> owner = {};
+  std::vector<std::string> events = {};  // their names; empty: all
+  std::int64_t since = 0;                // Unix milliseconds; both ends are included
+  std::int64_t until = INT64_MAX;
+};
+
+// Whether the event, a map as in HISTORY, passes.
+bool Passes(const HistoryFilter& filter, const protocol::Reply& event);
+
+// Reads PATH.N, ..., PATH.1 and PATH, as far as they exist. Returns the newest `count` events that
+// pass, as maps of the fields in their lines, newest first. Leaves out lines that are not events of
+// locks. Uses memory for `count` events; the time grows with the files.
+Result<std::vector<protocol::Reply>> ReadHistoryFiles(const std::string& path,
+                                                      const HistoryFilter& filter,
+                                                      std::int64_t count);
+
+// Returns one map like those of the servers, its rows in the same order: by label and, with
+// `is_by_minute`, by minute. Counts are added up. A percentile cannot be computed from those of the
+// parts; the highest of them is an upper bound.
+//
+// REQUIRES: there is at least one reply.
+protocol::Reply MergedStats(const std::vector<protocol::Reply>& replies, bool is_by_minute);
 
 }  // namespace fairlock::cli

@@ -1,5 +1,9 @@
 #include "cli/views/lock_views.h"
 
+#include <algorithm>
+#include <array>
+#include <boost/json/parse.hpp>
+
 #include "cli/connection/reply_fields.h"
 #include "cli/output/printable.h"
 
@@ -24,19 +28,6 @@ ClaimantView ReadClaimant(const protocol::Reply& map) {
           .mode = WordField(map, "mode"),
           .limit = IntegerOr(map, "limit", 1),
           .key_count = IntegerOr(map, "keys", 1)};
-}
-
-std::int64_t IntegerAt(const protocol::Reply& row, std::size_t index) {
-  return index < row.elements.size() ? row.elements[index].integer : 0;
-}
-
-std::optional<DurationMs> OptionalAt(const protocol::Reply& row, std::size_t index) {
-  if (index >= row.elements.size() || row.elements[index].IsNull()) return std::nullopt;
-  return row.elements[index].integer;
-}
-
-std::string TextAt(const protocol::Reply& row, std::size_t index) {
-  return index < row.elements.size() ? row.elements[index].text : "";
 }
 
 }  // namespace
@@ -79,24 +70,37 @@ LockView ReadLock(const protocol::Reply& map) {
   return lock;
 }
 
-LockRow ReadLockRow(const protocol::Reply& row) {
-  return {.key = TextAt(row, 0),
-          .holder_count = IntegerAt(row, 1),
-          .waiter_count = IntegerAt(row, 2),
-          .longest_wait_ms = IntegerAt(row, 3),
-          .oldest_hold_ms = IntegerAt(row, 4),
-          .label = TextAt(row, 5),
-          .limit = IntegerAt(row, 6),
-          .first_owner = TextAt(row, 7),
-          .database = static_cast<int>(IntegerAt(row, 8)),
-          .library = TextAt(row, 9),
-          .ttl_ms = OptionalAt(row, 10)};
+const protocol::Reply& LockRow::At(std::size_t column) const {
+  static const protocol::Reply kMissing;
+  return column < reply_.elements.size() ? reply_.elements[column] : kMissing;
 }
 
 Result<LockView> FetchLock(Client& client, const std::string& key) {
   const Result<protocol::Reply> reply = client.Ask({"LOCKINFO", key});
   if (!reply) return reply.failure();
   return ReadLock(*reply);
+}
+
+LockMessage::LockMessage(std::string_view text) {
+  boost::system::error_code error;
+  const boost::json::value value = boost::json::parse(text, error);
+  if (!error && value.is_object()) object_ = value.get_object();
+}
+
+std::string LockMessage::Text(std::string_view name) const {
+  const boost::json::value* const value = object_.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
+}
+
+std::int64_t LockMessage::Number(std::string_view name) const {
+  const boost::json::value* const value = object_.if_contains(name);
+  return value != nullptr && value->is_int64() ? value->get_int64() : 0;
+}
+
+bool LockMessage::EndsHold() const {
+  constexpr auto kEnds =
+      std::to_array<std::string_view>({"released", "expired", "disconnected", "broken", "undone"});
+  return std::ranges::find(kEnds, Text("event")) != kEnds.end();
 }
 
 }  // namespace fairlock::cli

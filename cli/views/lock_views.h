@@ -1,14 +1,18 @@
-// Holders, places in the queue and locks, as the server reports them.
+// Holders, places in the queue, locks and their events, as the server reports them.
 #pragma once
 
+#include <boost/json/object.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/base/clock.h"
 #include "cli/base/result.h"
 #include "cli/connection/client.h"
+#include "protocol/lock_columns.h"
 #include "protocol/reply.h"
 
 namespace fairlock::cli {
@@ -66,25 +70,49 @@ struct LockView {
   bool is_other_value() const { return holders.empty() && !type.empty(); }
 };
 
-struct LockRow {  // a row of LOCKS
-  std::string key;
-  std::int64_t holder_count = 0;
-  std::int64_t waiter_count = 0;
-  DurationMs longest_wait_ms = 0;
-  DurationMs oldest_hold_ms = 0;
-  std::string label;
-  std::int64_t limit = 1;
-  std::string first_owner;
-  int database = 0;
-  std::string library;               // empty: a lock of fairlock's own
-  std::optional<DurationMs> ttl_ms;  // only with `library`; none: it never expires
+// A row of LOCKS. A column that an older server does not send is empty or 0.
+class LockRow {
+ public:
+  explicit LockRow(protocol::Reply reply = {}) : reply_(std::move(reply)) {}
+
+  const protocol::Reply& reply() const { return reply_; }
+  const std::string& key() const { return At(protocol::LockColumn("key")).text; }
+  std::int64_t holder_count() const { return At(protocol::LockColumn("holders")).integer; }
+  std::int64_t waiter_count() const { return At(protocol::LockColumn("waiters")).integer; }
+  DurationMs longest_wait_ms() const { return At(protocol::LockColumn("longest_wait_ms")).integer; }
+  DurationMs oldest_hold_ms() const { return At(protocol::LockColumn("oldest_hold_ms")).integer; }
+  const std::string& label() const { return At(protocol::LockColumn("label")).text; }
+  std::int64_t limit() const { return At(protocol::LockColumn("limit")).integer; }
+  const std::string& first_owner() const { return At(protocol::LockColumn("first_owner")).text; }
+  int database() const { return static_cast<int>(At(protocol::LockColumn("db")).integer); }
+  // Empty: a lock of fairlock's own.
+  const std::string& library() const { return At(protocol::LockColumn("library")).text; }
+
+ private:
+  const protocol::Reply& At(std::size_t column) const;
+
+  protocol::Reply reply_;
 };
 
 HolderView ReadHolder(const protocol::Reply& map);
 PlaceView ReadPlace(const protocol::Reply& map);
 LockView ReadLock(const protocol::Reply& map);
-LockRow ReadLockRow(const protocol::Reply& row);
 
 Result<LockView> FetchLock(Client& client, const std::string& key);
+
+// A message on a lock's channel: one event, as JSON. Missing and null fields read as empty or 0.
+class LockMessage {
+ public:
+  explicit LockMessage(std::string_view text);
+
+  std::string Text(std::string_view name) const;
+  std::int64_t Number(std::string_view name) const;
+
+  // Whether the event ends the hold that the message's token names.
+  bool EndsHold() const;
+
+ private:
+  boost::json::object object_;
+};
 
 }  // namespace fairlock::cli

@@ -11,10 +11,11 @@ constexpr std::string_view kLocksPerPage = "1000";
 }  // namespace
 
 bool LockWalk::Passes(const LockRow& row) const {
-  const bool waits_long = !filter_.waiting_ms_min ||
-                          (row.waiter_count > 0 && row.longest_wait_ms >= *filter_.waiting_ms_min);
-  const bool is_held_long =
-      !filter_.held_ms_min || (row.holder_count > 0 && row.oldest_hold_ms >= *filter_.held_ms_min);
+  const bool waits_long =
+      !filter_.waiting_ms_min ||
+      (row.waiter_count() > 0 && row.longest_wait_ms() >= *filter_.waiting_ms_min);
+  const bool is_held_long = !filter_.held_ms_min || (row.holder_count() > 0 &&
+                                                     row.oldest_hold_ms() >= *filter_.held_ms_min);
   return waits_long && is_held_long;
 }
 
@@ -45,7 +46,7 @@ Result<std::vector<LockRow>> LockWalk::FetchPage(Client& client) {
                                          "COUNT", kLocksPerPage, "DB",    database};
   if (filter_.owner) words.insert(words.end(), {"OWNER", *filter_.owner});
   if (filter_.waiting_ms_min) words.emplace_back("WAITING");  // skips locks without a queue
-  const Result<protocol::Reply> reply = client.Ask(words);
+  Result<protocol::Reply> reply = client.Ask(words);
   if (!reply) return reply.failure();
   if (reply->elements.size() != 2) {
     return Failure{kExitNotUnderstood,
@@ -58,8 +59,8 @@ Result<std::vector<LockRow>> LockWalk::FetchPage(Client& client) {
     is_whole_ = false;
   }
   std::vector<LockRow> rows;
-  for (const protocol::Reply& element : reply->elements[1].elements) {
-    LockRow row = ReadLockRow(element);
+  for (protocol::Reply& element : reply->elements[1].elements) {
+    LockRow row(std::move(element));
     if (Passes(row)) rows.push_back(std::move(row));
   }
   return rows;
@@ -67,18 +68,11 @@ Result<std::vector<LockRow>> LockWalk::FetchPage(Client& client) {
 
 boost::json::object ObjectOf(const LockRow& row) {
   boost::json::object object;
-  json::AddText(object, "key", row.key);
-  object["db"] = row.database;
-  object["holders"] = row.holder_count;
-  object["waiters"] = row.waiter_count;
-  object["longest_wait_ms"] = row.longest_wait_ms;
-  object["oldest_hold_ms"] = row.oldest_hold_ms;
-  json::AddText(object, "label", row.label);
-  object["limit"] = row.limit;
-  json::AddText(object, "first_owner", row.first_owner);
-  if (row.library.empty()) return object;
-  json::AddText(object, "library", row.library);
-  object["ttl_ms"] = row.ttl_ms ? boost::json::value(*row.ttl_ms) : boost::json::value();
+  json::AddText(object, "key", row.key());
+  object["db"] = row.database();
+  protocol::ForEachColumn(row.reply(), [&](std::string_view name, const protocol::Reply& value) {
+    json::AddReply(object, name, value);
+  });
   return object;
 }
 

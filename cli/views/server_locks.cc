@@ -64,7 +64,7 @@ std::vector<std::string> ServerLocks::QueuesOf(const std::string& owner) {
       failure_ = page.failure();
       break;
     }
-    for (const LockRow& row : *page) keys->second.push_back(row.key);
+    for (const LockRow& row : *page) keys->second.push_back(row.key());
   }
   std::ranges::sort(keys->second);
   keys->second.erase(std::unique(keys->second.begin(), keys->second.end()), keys->second.end());

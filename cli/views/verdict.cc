@@ -109,11 +109,11 @@ Verdict FindVerdict(FleetLeaders& leaders, const InfoReport& info, const Contend
   }
   if (!contended.longest) return verdict;
   const LockRow& row = *contended.longest;
-  verdict.longest = {.key = row.key,
-                     .database = row.database,
+  verdict.longest = {.key = row.key(),
+                     .database = row.database(),
                      .owner = {},
-                     .waited_ms = row.longest_wait_ms,
-                     .since_unix_ms = UnixTimeMs() - row.longest_wait_ms};
+                     .waited_ms = row.longest_wait_ms(),
+                     .since_unix_ms = UnixTimeMs() - row.longest_wait_ms()};
   const FleetLeaders::Leader& leader = leaders.leader(contended.longest_partition);
   if (!leader.failure) verdict.longest = FindOwner(*verdict.longest, *leader.client);
   return verdict;

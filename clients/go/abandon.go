@@ -45,8 +45,9 @@ func (a *acquisition) giveUpPlace(giveUpAt duration) {
 	}
 }
 
-// giveUpAgain is for a request whose answer was not awaited: the release used another connection,
-// and may have overtaken it. An owner that was named may be in use again by then.
+// giveUpAgain repeats the release of a request whose answer was not awaited: the first release used
+// another connection, and may have overtaken the request. An owner that was named may be in use
+// again by then.
 func (a *acquisition) giveUpAgain() {
 	a.link.use()
 	time.AfterFunc(underWayMax, func() {

@@ -152,7 +152,7 @@ func (a *acquisition) askOverChannel(ctx context.Context) (grant, error) {
 	got := a.send(ctx, a.lock(a.owner, a.waitNow(), a.line.name, explains))
 	if got.err != nil {
 		if isWithoutSubscriber(got.err) {
-			connection.close(got.err) // It is not at the server that has the key.
+			connection.close(got.err) // The subscription is not at the server that has the key.
 		}
 		return grant{}, got.err
 	}
@@ -235,8 +235,8 @@ func (a *acquisition) stillWaits(ctx context.Context) bool {
 	return got.reply != nil
 }
 
-// askWhy asks once more, without waiting: neither nil nor the message about a time-out names the
-// holders.
+// askWhy asks once more, without waiting, because neither nil nor the message about a time-out
+// names the holders.
 func (a *acquisition) askWhy(ctx context.Context, status string) (grant, error) {
 	got := a.send(ctx, a.lock(a.owner, new(duration), "", true))
 	if got.err != nil {

@@ -24,11 +24,11 @@ type Channel struct {
 	link    *link
 	silence duration
 	stop    chan struct{}
-	running sync.WaitGroup // the goroutines of lines and feeds
+	running sync.WaitGroup // counts the goroutines of lines and feeds
 
 	mu       sync.Mutex
 	isClosed bool
-	lines    map[int]*line // by slot
+	lines    map[int]*line // the lines by slot
 	feeds    map[*redis.Client]*feed
 }
 
@@ -78,7 +78,8 @@ func (c *Channel) Close() error {
 	}
 	c.running.Wait()
 	for _, l := range c.allLines() {
-		l.listeners.deliverToAll(message{event: "subscribed"}) // Waits find out that it is closed.
+		// Waits notice that the channel is closed.
+		l.listeners.deliverToAll(message{event: "subscribed"})
 	}
 	if !wasClosed && c != c.link.channel {
 		c.link.leave()

@@ -246,7 +246,8 @@ func TestSilentConnectionIsChecked(t *testing.T) {
 	b := newBench(t)
 	client := b.client()
 	over := fairlock.WithChannel(fairlock.NewChannelWithSilence(t, client, 200*time.Millisecond))
-	b.until("asked twice", func() bool { return b.commands("ping") >= 3 }) // One is the test's.
+	// One of them is the test's.
+	b.until("asked twice", func() bool { return b.commands("ping") >= 3 })
 	b.expect(b.commands("subscribe") == 1, "it subscribed again")
 	b.ask("LOCK", "k", "other")
 	waiting := startLock(background, client, "k", over, fairlock.WithOwner("me"))

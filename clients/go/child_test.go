@@ -84,7 +84,7 @@ func TestProcessThatDiesLeavesItsLease(t *testing.T) {
 	b := newBench(t)
 	c := b.startChild()
 	b.expect(c.line() == "held\n", "the child holds nothing")
-	time.Sleep(2 * childLease) // It is renewed.
+	time.Sleep(2 * childLease) // The lease is renewed.
 	b.expect(b.ask("LOCKED", "k") == int64(1), "it was not renewed")
 	c.Process.Kill()
 	b.unlock(b.lock(b.client(), "k", fairlock.WithWait(waitMax)))

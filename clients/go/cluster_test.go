@@ -264,7 +264,7 @@ func TestFleetIdleConnectionsAreClosed(t *testing.T) {
 	client := f.client(redis.ClusterOptions{})
 	b := f.await("k")
 	hold := b.lock(client, "k")
-	client.Close() // Holds do not depend on it.
+	client.Close() // Holds do not depend on the channel.
 	b.expectHeld(hold)
 	b.unlock(hold)
 	fairlock.CloseIfIdle(t, client)

@@ -12,16 +12,17 @@ import (
 // The errors of this package, for errors.Is. Errors of the connection, of permissions and of limits
 // of the server are those of go-redis.
 var (
-	// ErrDenied means that the lock was not granted: at once, or until the wait was over. The error
-	// is a *DeniedError.
+	// ErrDenied means that the lock was not granted, either at once or until the wait was over. The
+	// error is a *DeniedError.
 	ErrDenied = errors.New("fairlock: denied")
-	// ErrLostHold means that the lock is not held any more, or not certainly.
+	// ErrLostHold means that the lock is no longer held, or that this is not certain.
 	ErrLostHold = errors.New("fairlock: the hold is lost")
 	// ErrWaitEnded means that CANCEL, CLIENT UNBLOCK or a newer request of this owner ended the
 	// wait.
 	ErrWaitEnded = errors.New("fairlock: another request ended the wait")
 	// ErrDeadlock means that the wait would never end. The text names the owners that wait for each
-	// other. It may also be the hold whose context is that of the call: nested locking of one key.
+	// other. The wait may also be for the hold whose context the call was given, if one key is locked
+	// twice in nested calls.
 	ErrDeadlock = errors.New("fairlock: deadlock")
 	// ErrNotFairlock means that the server does not know LOCK. It may be Redis.
 	ErrNotFairlock = errors.New("fairlock: the server is not fairlock, it may be Redis")
@@ -34,9 +35,9 @@ var (
 type DeniedError struct {
 	// Explanation says who holds the lock, and how long the wait may take.
 	Explanation Explanation
-	// Keys are those that were asked for.
+	// Keys are the keys that were asked for.
 	Keys []string
-	// Waited is how long; 0 if the lock was not waited for.
+	// Waited is how long the wait lasted; 0 if there was none.
 	Waited time.Duration
 }
 

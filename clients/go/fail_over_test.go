@@ -48,7 +48,7 @@ func (f *fleet) failOver(client *redis.ClusterClient, partition int, how string)
 	last := b.granted(second)
 	b.expect(b.token(last) > before, "the token fell")
 	f.await(key).ask("BREAK", key)
-	<-last.Context().Done() // The channel hears of it from the new leader.
+	<-last.Context().Done() // The channel hears of the loss from the new leader.
 	b.unlock(elsewhere)
 	f.await(key).expectNothingLeft(key)
 	f.await(other).expectNothingLeft(other)

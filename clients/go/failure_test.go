@@ -15,7 +15,8 @@ func TestLeaseIsRenewedWhenAThirdIsLeft(t *testing.T) {
 	hold := b.lock(b.client(), "k", fairlock.WithLease(1200*time.Millisecond))
 	time.Sleep(2900 * time.Millisecond)
 	b.expectHeld(hold)
-	renewals := b.commands("renew") // One more confirms a grant that was late.
+	// There is one more if the grant was late and had to be confirmed.
+	renewals := b.commands("renew")
 	b.expect(renewals >= 2 && renewals <= 4, "%d renewals", renewals)
 	b.unlock(hold)
 }
@@ -67,7 +68,7 @@ func TestGrantAfterALongWaitIsConfirmed(t *testing.T) {
 	b.expect(b.commands("renew") == 1, "a quick grant was confirmed")
 }
 
-// A grant is late also if only its reply was: the lease counts from the request.
+// A grant is late even if only its reply is late: the lease counts from the request.
 func TestLeaseCountsFromTheRequest(t *testing.T) {
 	b := newBench(t)
 	slow := newSlowPath(b, 300*time.Millisecond)

@@ -17,7 +17,7 @@ const (
 	staleConnectionsMax = 16
 )
 
-// These errors are worth asking again.
+// After these errors it is worth asking again.
 var (
 	errNoAnswer    = errors.New("fairlock: the server did not answer in time")
 	errUnconfirmed = errors.New("fairlock: the lease ended before its grant was confirmed")
@@ -29,7 +29,7 @@ var errChannelClosed = errors.New("fairlock: the channel is closed")
 // These texts are part of errors of go-redis and of the server that have no type.
 var temporaryTexts = []string{
 	"CLUSTERDOWN ", "LOADING ", "NOQUORUM ", "TRYAGAIN ", "READONLY ",
-	noSubscriber, // A channel has none while its connection is re-established.
+	noSubscriber, // A channel has no subscriber while its connection is re-established.
 	"redis: connection pool timeout", "redis: all sentinels",
 }
 

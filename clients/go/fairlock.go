@@ -39,7 +39,7 @@ func TryLock(ctx context.Context, client Client, key string, options ...Option) 
 	return take(ctx, client, wanted)
 }
 
-// Do takes a lock, calls work and releases the lock, also if work panics. The context of work ends
+// Do takes a lock, calls work and releases the lock, even if work panics. The context of work ends
 // with ctx and with the hold. The error is that of work; if work has none, but the lock was lost
 // meanwhile, it is ErrLostHold.
 func Do(ctx context.Context, client Client, key string, options []Option,

@@ -21,7 +21,7 @@ type feed struct {
 	isReading bool
 
 	// The mutex of the channel protects these.
-	lines    map[string]*line // by name
+	lines    map[string]*line // the lines by name
 	isClosed bool
 	failure  error
 }
@@ -74,7 +74,7 @@ func (f *feed) add(l *line) error {
 		return f.failure
 	}
 	select {
-	case <-l.confirmed: // of a connection that was lost
+	case <-l.confirmed: // The signal is from a connection that was lost.
 	default:
 	}
 	f.lines[l.name] = l

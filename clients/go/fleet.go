@@ -36,7 +36,7 @@ type fleet struct {
 
 	mu         sync.Mutex
 	template   *redis.Options           // nil until the cluster client has found a node
-	nodes      map[string]*redis.Client // by address
+	nodes      map[string]*redis.Client // the nodes by address
 	partitions []partition
 	readAt     duration
 }
@@ -117,7 +117,7 @@ func (f *fleet) findLeader(ctx context.Context, slot int) (*redis.Client, error)
 	f.reading.Lock()
 	defer f.reading.Unlock()
 	if leader := f.trustedLeader(slot); leader != nil {
-		return leader, nil // Another request has found it.
+		return leader, nil // Another request has found the leader.
 	}
 	if err := f.learn(ctx); err != nil {
 		return nil, err

@@ -64,10 +64,10 @@ func (h *Hold) Renew(ctx context.Context, lease time.Duration) error {
 	return h.it.renewNow(ctx, lease)
 }
 
-// Unlock releases the lock. It returns ErrLostHold if the lock was not held until now, also if it
-// has been released before. An ended context does not prevent the release: the server is asked once,
-// and is asked again for 5 s or until ctx ends if it cannot be reached. After that, the end of the
-// lease ends the hold.
+// Unlock releases the lock. It returns ErrLostHold if the lock was not held until now, even if that
+// is because it was released before. An ended context does not prevent the release: the server is
+// asked once, and is asked again for 5 s or until ctx ends if it cannot be reached. After that, the
+// end of the lease ends the hold.
 func (h *Hold) Unlock(ctx context.Context) error {
 	defer runtime.KeepAlive(h)
 	return h.it.release(ctx)
@@ -75,8 +75,8 @@ func (h *Hold) Unlock(ctx context.Context) error {
 
 // Transfer gives the lock to another owner, and returns the new token. The new owner gets its own
 // hold by Lock with WithOwner. If lease is 0, its lease is as long as the present one. From the
-// request on, this hold is not held any more, unless the server refuses the transfer. The end of ctx
-// does not interrupt a transfer, which would leave it open who holds the lock.
+// request on, this hold is not held any more, unless the server refuses the transfer. The end of
+// ctx does not interrupt a transfer, because it would then be unknown who holds the lock.
 func (h *Hold) Transfer(ctx context.Context, newOwner string,
 	lease time.Duration) (int64, error) {
 	defer runtime.KeepAlive(h)

@@ -2,8 +2,8 @@ package fairlock
 
 import "context"
 
-// holdContext also ends if the lease ran out while the process was stopped, before any timer. While
-// it is in use, its hold is.
+// holdContext also ends if the lease ran out while the process was stopped, before any timer fires.
+// While it is in use, its hold is in use too.
 type holdContext struct {
 	context.Context
 	hold *Hold

@@ -11,14 +11,15 @@ type holdState struct {
 	keys  []string
 	token int64
 
-	mu         sync.Mutex
-	lease      duration // what the next renewal asks for
-	deadline   duration // the lease ends no earlier: it counts from a time after the request
-	lost       string   // why the hold is lost; a lost hold never returns
-	isOver     bool     // its owner releases it, or has transferred it
-	isReleased bool     // there is nothing left to release
-	heir       string   // to whom a transfer has been sent, without an answer
-	rumour     string   // why the hold may be lost, unless that was the transfer itself
+	mu    sync.Mutex
+	lease duration // what the next renewal asks for
+	// The lease ends no earlier, because it counts from a time after the request.
+	deadline   duration
+	lost       string // why the hold is lost; a lost hold never returns
+	isOver     bool   // its owner releases it, or has transferred it
+	isReleased bool   // there is nothing left to release
+	heir       string // the heir of a transfer that was sent and not answered
+	rumour     string // why the hold may be lost, unless that was the transfer itself
 
 	isEnded bool
 	ctx     context.Context // nil until it is asked for; ends with the hold

@@ -34,7 +34,7 @@ func newHolding(ctx context.Context, a *acquisition, got grant) *holding {
 		h.listener = &listener{h.hear}
 		a.line.listeners.set(a.keys, a.owner, h.listener)
 		for _, it := range a.mail.takeAll() {
-			h.hear(it) // It arrived during the acquisition.
+			h.hear(it) // The message arrived during the acquisition.
 		}
 	}
 	return h
@@ -155,7 +155,7 @@ func (h *holding) askTransfer(newOwner string, lease duration) (*int64, error) {
 	}
 }
 
-// ask is for requests that the end of a context does not prevent.
+// ask sends a request that the end of a context does not prevent.
 func (h *holding) ask(command words) answer { return ask(context.Background(), h.to, command) }
 
 // leave ends the watch: there is nothing left to release.

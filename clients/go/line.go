@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// The last line of a connection is kept for this long after its last use: it may be used again soon.
+// The last line of a connection is kept for this long after its last use, because it may be used
+// again soon.
 const unusedMax = time.Second
 
-// line is the subscription to one name of a channel: the only one, or in a fleet of several
-// partitions, that for the keys of one slot.
+// line is the subscription to one name of a channel: the only name or, in a fleet of several
+// partitions, the name for the keys of one slot.
 type line struct {
 	channel   *Channel
 	to        route
@@ -23,7 +24,7 @@ type line struct {
 	feed    *feed         // nil until it is subscribed
 	settled chan struct{} // closed when it is subscribed, or has failed
 	failure error         // the last one
-	isOver  bool          // it has failed for good
+	isOver  bool          // whether it has failed for good
 }
 
 func newLine(c *Channel, to route) *line {

@@ -21,7 +21,7 @@ const (
 // must neither wait until the program returns a connection to its pool, nor be repeated by go-redis,
 // after which nobody knows what the reply is about.
 type link struct {
-	options interface{} // those of the program's client, which name the link
+	options interface{} // the options of the program's client, which name the link
 	single  *redis.Client
 	fleet   *fleet // nil if one server has all keys
 	// All waits without a channel of their own use this one.
@@ -92,7 +92,7 @@ func (l *link) route(key string) route {
 	return &fleetRoute{l.fleet, key, slotOf(key)}
 }
 
-// use is for those that go on when the first user leaves.
+// use counts another user, which goes on when the first one leaves.
 func (l *link) use() {
 	links.mu.Lock()
 	defer links.mu.Unlock()
@@ -124,7 +124,8 @@ func (l *link) closeIfIdle(during duration) {
 	}
 }
 
-// ownOptions are those of connections like the client's, for requests that are answered at once.
+// ownOptions are the options of connections like the client's, for requests that are answered at
+// once.
 func ownOptions(of *redis.Options) *redis.Options {
 	own := *of
 	own.MaxRetries = -1
@@ -149,8 +150,8 @@ func ownOptions(of *redis.Options) *redis.Options {
 	return &own
 }
 
-// newerOptions are set if this version of go-redis has them: one attempt to connect for each
-// attempt of ours, and nothing that the program's client shares with its connections.
+// newerOptions are set if this version of go-redis has them. They make one attempt to connect for
+// each attempt of ours, and share nothing with the program's client.
 var newerOptions = map[string]interface{}{
 	"DialerRetries": 1, "NodeAddress": nil, "PushNotificationProcessor": nil,
 	"ClientSideCacheConfig": nil, "ClientSideCache": nil, "AutoPipelineOptions": nil,

@@ -22,7 +22,8 @@ func (l *listeners) set(keys []string, owner string, to *listener) {
 	}
 }
 
-// remove leaves a later listener alone: the same owner may ask again before it releases a lost hold.
+// remove leaves a later listener alone, because the same owner may ask again before it releases a
+// lost hold.
 func (l *listeners) remove(keys []string, owner string, it *listener) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

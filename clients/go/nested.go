@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// carriedKey finds the holds that a context carries: that of the hold whose context it is, and those
-// of the context with which that was acquired.
+// carriedKey finds the holds that a context carries: the hold whose context it is, and the holds of
+// the context with which that one was acquired.
 type carriedKey struct{}
 
 func carriedBy(ctx context.Context) *holding {
@@ -14,8 +14,8 @@ func carriedBy(ctx context.Context) *holding {
 	return inner
 }
 
-// nested returns an error if this context holds one of the keys already, as another owner: the wait
-// would be for itself. A semaphore may be entered twice.
+// nested returns an error if this context already holds one of the keys as another owner, because
+// it would wait for itself. A semaphore may be entered twice.
 func (s *settings) nested(ctx context.Context, at *link) error {
 	for h := carriedBy(ctx); h != nil; h = h.outer {
 		if h.link != at || h.owner == s.owner || h.terms.limit != nil && s.limit != nil {

@@ -18,7 +18,7 @@ func ended() context.Context {
 	return ctx
 }
 
-// kinds are locks that exclude themselves, and those that do not.
+// kinds are kinds of locks, of which some exclude each other and some do not.
 var kinds = []struct {
 	name         string
 	outer, inner []fairlock.Option
@@ -114,7 +114,8 @@ func TestWhatIsNotNested(t *testing.T) {
 	b.expect(during == nil, "%v", during)
 	b.unlock(hold)
 	_, err = b.result(waiting)
-	b.expect(errors.Is(err, context.Canceled), "%v", err) // Its context was that of the hold.
+	// The context of the wait was that of the hold.
+	b.expect(errors.Is(err, context.Canceled), "%v", err)
 	b.expectNothingLeft("k", "j")
 }
 
@@ -134,7 +135,7 @@ func (b *bench) untilCollected(what string, condition func() bool) {
 	})
 }
 
-// This test runs alone: the log is that of all.
+// This test runs alone, because all tests share the log.
 func TestDroppedHoldIsNotRenewed(t *testing.T) {
 	b := benchOn(t, newEphemeralServer(t))
 	kept := &lines{}

@@ -17,13 +17,13 @@ type settings struct {
 	terms
 	owner   string
 	isNamed bool      // the owner was given, and may have been used before
-	wait    *duration // nil: no end
+	wait    *duration // nil means no end
 	renews  bool
 	channel *Channel
 	onLost  func(*Hold)
 }
 
-// The server takes no longer times.
+// The server accepts no longer times.
 const timeMax = 365 * 24 * time.Hour
 
 func newSettings(key string, options []Option) (*settings, error) {
@@ -43,7 +43,7 @@ func newSettings(key string, options []Option) (*settings, error) {
 	return wanted, nil
 }
 
-// check refuses what cannot be meant, before anything is sent.
+// check refuses values that cannot be intended, before anything is sent.
 func (s *settings) check() error {
 	if err := checkTime("the lease", s.lease, false); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (s *settings) check() error {
 	return nil
 }
 
-// checkTime refuses a plain number, which is one of nanoseconds, and what the server would refuse.
+// checkTime refuses a plain number, which would be nanoseconds, and what the server would refuse.
 func checkTime(name string, d duration, mayBeZero bool) error {
 	switch {
 	case d == 0 && mayBeZero:

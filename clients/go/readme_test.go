@@ -71,7 +71,7 @@ func TestExamplesOfTheReadme(t *testing.T) {
 	program := exampleHeader + "\nvar all = []func(context.Context, *redis.Client) error{\n"
 	for _, example := range examples(t)[1:] {
 		if regexp.MustCompile("FailoverClient|ClusterClient").MatchString(example) {
-			continue // The tests of the fleets run it.
+			continue // The tests with fleets run this example.
 		}
 		example = strings.NewReplacer("/etc/fairlock/ca.pem", certificate, "localhost:3248",
 			"127.0.0.1:"+port, `ServerName: "localhost"`, `ServerName: "127.0.0.1"`).Replace(example)

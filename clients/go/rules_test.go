@@ -85,7 +85,7 @@ func TestTimesAreCheckedAtTheCall(t *testing.T) {
 	}
 }
 
-// requests counts all that change locks.
+// requests counts all requests that change locks.
 func (b *bench) requests() int {
 	return b.commands("lock") + b.commands("renew") + b.commands("transfer") + b.commands("unlock")
 }
@@ -177,7 +177,7 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	b.expect(errors.Is(err, fairlock.ErrDenied), "%v", err)
 	fairlock.CloseIfIdle(t, client)
 	b.expect(fairlock.HasLink(client), "it is closed while a lock is held")
-	client.Close() // Holds do not depend on it.
+	client.Close() // Holds do not depend on the channel.
 	b.unlock(hold)
 	fairlock.CloseIfIdle(t, client)
 	b.expect(!fairlock.HasLink(client), "it is remembered")
@@ -228,7 +228,7 @@ func (l *lines) have(text string) bool {
 	return strings.Contains(l.text.String(), text)
 }
 
-// This test runs alone: the log is that of all.
+// This test runs alone, because all tests share the log.
 func TestLogger(t *testing.T) {
 	b := benchOn(t, newEphemeralServer(t))
 	kept := &lines{}

@@ -130,7 +130,7 @@ func (s *server) awaitAnswer() bool {
 		err := client.Ping(background).Err()
 		select {
 		case <-s.ended:
-			return false // Another server may have answered.
+			return false // The answer may be from another server.
 		case <-time.After(2 * time.Millisecond):
 		}
 		if err == nil || strings.HasPrefix(err.Error(), "NOAUTH") {

@@ -48,7 +48,7 @@ func (c *slowConnection) SetReadDeadline(at time.Time) error {
 	return c.Conn.SetReadDeadline(at)
 }
 
-// Read passes on late what has arrived, unless the deadline is earlier.
+// Read delays what has arrived, unless the deadline is earlier.
 func (c *slowConnection) Read(bytes []byte) (int, error) {
 	n, err := c.Conn.Read(bytes)
 	delay := time.Duration(c.path.delay.Load())

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// terms are what a lock is asked for, and make the commands that ask for it.
+// terms describe the lock that is wanted, and make the commands that ask for it.
 type terms struct {
 	keys       []string
 	lease      duration
@@ -18,7 +18,7 @@ type terms struct {
 	label      string
 }
 
-// milliseconds rounds up: an end that is too early is worse than one that is too late.
+// milliseconds rounds up, because an end that is too early is worse than one that is too late.
 func milliseconds(d duration) string {
 	n := (d + time.Millisecond - 1) / time.Millisecond
 	if n < 1 {
@@ -29,7 +29,7 @@ func milliseconds(d duration) string {
 
 func decimal(token int64) string { return strconv.FormatInt(token, 10) }
 
-// aboutKeys begins a command for one key, or that for many.
+// aboutKeys begins a command for one key, or the command for several.
 func (t *terms) aboutKeys(one, many string) words {
 	command := make(words, 0, 8+len(t.keys))
 	if len(t.keys) == 1 {

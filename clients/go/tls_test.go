@@ -76,7 +76,7 @@ func TestTLS(t *testing.T) {
 	}
 	b.unlock(b.lock(over(&tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{mine}}), "k"))
 
-	// Nothing is asked again that cannot succeed.
+	// A request that cannot succeed is not repeated.
 	_, err = fairlock.Lock(background, over(&tls.Config{RootCAs: x509.NewCertPool()}), "k")
 	b.expect(errors.As(err, new(x509.UnknownAuthorityError)), "%v", err)
 	_, err = fairlock.Lock(background, over(&tls.Config{RootCAs: trusted}), "k")

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// unknown is why a hold is lost that the server does not know any more.
+// unknown is the reason if the server no longer knows the hold.
 const unknown = "the server does not know it any more"
 
 // watch renews a hold until it ends, and reports its loss. It has a goroutine only while it does.
@@ -15,7 +15,7 @@ type watch struct {
 	onLost func(*Hold)
 
 	mu         sync.Mutex // held during each turn
-	hold       *Hold      // until the first turn
+	hold       *Hold      // keeps the hold in use until the first turn
 	timer      *time.Timer
 	isReported bool
 	isDropped  bool

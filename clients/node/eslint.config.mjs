@@ -15,11 +15,11 @@ export default tseslint.config(
       eqeqeq: "error",
       "max-lines-per-function": ["error", 40],
       "@typescript-eslint/explicit-function-return-type": "error",
-      // A number in a text is what it should be.
+      // A number in a template text is intended.
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       // Index signatures are read with brackets.
       "@typescript-eslint/dot-notation": "off",
-      // Only where the line before has ensured it.
+      // Used only where the line before has ensured that the value exists.
       "@typescript-eslint/no-non-null-assertion": "off",
     },
   },

@@ -10,8 +10,9 @@ Gem::Specification.new do |spec|
                      "ActiveJob, Sidekiq and caches."
   spec.authors = ["The fairlock authors"]
   spec.license = "BSD-3-Clause"
+  spec.homepage = "https://github.com/fairlock/fairlock"
   spec.required_ruby_version = ">= 3.1"
-  spec.files = Dir.chdir(__dir__) { Dir["README.md", "lib/**/*.{rb,erb}"] }
+  spec.files = Dir.chdir(__dir__) { Dir["LICENSE", "README.md", "lib/**/*.{rb,erb}"] }
   spec.add_dependency "redis", ">= 4.2", "< 7"
   spec.metadata["rubygems_mfa_required"] = "true"
 end

@@ -3,12 +3,14 @@
 const kAccessName = "fairlock-access";
 const kTimeoutMs = 10000;
 
-// Reads the token from the URL fragment, which browsers never send, and removes it from there.
-export function takeTokenFromAddress() {
-  const match = /^#token=([^&]+)/.exec(location.hash);
-  if (!match) return;
-  setToken(decodeURIComponent(match[1]));
-  history.replaceState(null, "", location.pathname);
+// The token in the URL fragment, which browsers never send; empty: there is none.
+export function tokenInAddress() {
+  const [, token = ""] = /^#token=([^&]+)/.exec(location.hash) || [];
+  try {
+    return decodeURIComponent(token);
+  } catch {
+    return token;
+  }
 }
 
 // Sets the Authorization header; an empty value removes it.
@@ -17,7 +19,9 @@ function setAccess(authorization) {
   else sessionStorage.removeItem(kAccessName);
 }
 
-export function setToken(token) { setAccess(token && `Bearer ${token}`); }
+const accessOf = (token) => token && `Bearer ${token}`;
+
+export function setToken(token) { setAccess(accessOf(token)); }
 
 export function setUser(user, password) {
   const bytes = new TextEncoder().encode(`${user}:${password}`);
@@ -35,16 +39,17 @@ export const kWrongAccess = "WRONG";
 
 // An error response, or no response at all (status 0).
 export class Refusal extends Error {
-  constructor(status, code, message) {
+  constructor(status, code, message, isOfToken = false) {
     super(message);
     this.status = status;
     this.code = code;
+    // Whether the credentials that were sent were a token.
+    this.isOfToken = isOfToken;
   }
 }
 
-async function ask(method, path, body) {
+async function ask(method, path, body, access = sessionStorage.getItem(kAccessName)) {
   const headers = {};
-  const access = sessionStorage.getItem(kAccessName);
   if (access) headers.Authorization = access;
   if (body) headers["Content-Type"] = "application/json";
   const stop = new AbortController();
@@ -60,7 +65,8 @@ async function ask(method, path, body) {
     // Wrong credentials are not sent again, because the server counts failures.
     if (answer.status === 401 && access === sessionStorage.getItem(kAccessName)) setAccess("");
     const isWrong = answer.status === 401 && access;
-    throw new Refusal(answer.status, isWrong ? kWrongAccess : json.error.code, json.error.message);
+    throw new Refusal(answer.status, isWrong ? kWrongAccess : json.error.code, json.error.message,
+      Boolean(access && access.startsWith("Bearer ")));
   } catch (error) {
     if (error instanceof Refusal) throw error;
     throw new Refusal(0, "", "The server does not respond.");
@@ -84,6 +90,9 @@ export function get(path, parameters = {}, partition = undefined) {
   const text = query.toString();
   return ask("GET", `/api/v1/${pathIn(partition, path)}${text ? `?${text}` : ""}`);
 }
+
+// Asks the server what this token permits; the tab's own credentials stay as they are.
+export const judgeToken = (token) => ask("GET", "/api/v1/access", undefined, accessOf(token));
 
 export function post(path, body, partition = undefined) {
   return ask("POST", `/api/v1/${pathIn(partition, path)}`, body);

@@ -9,7 +9,8 @@ const kQuotaShareMax = 0.8;
 
 export const isStandby = (fleet) => fleet !== null && fleet.role === "standby";
 
-// The kind and the text of the pill at the top; null: nothing beside the state of the server.
+// The kind and the text of the pill at the top; null if there is nothing to show beside the state
+// of the server.
 export function fleetHealth(fleet) {
   if (!fleet) return null;
   if (fleet.unsure) return ["bad", "etcd confirms nothing"];
@@ -17,7 +18,7 @@ export function fleetHealth(fleet) {
   return fleet.leader === null ? ["bad", "no leader"] : ["good", "standby"];
 }
 
-// What became of those that say they lead.
+// What became of the nodes that say that they lead.
 const lostText = (fleet) => (fleet.leader === null
   ? "is not heard of: it is dead or cut off, or etcd has failed."
   : "is dead, or has not learned yet that it is deposed.");
@@ -28,7 +29,7 @@ function lastLeader(fleet) {
   return ` ${fleet.last_leader} led last, and was heard of ${duration(fleet.leader_heard_ms)} ago.`;
 }
 
-// For a standby: shown in place of the locks, which only the leader knows.
+// What a standby shows in place of the locks, which only the leader knows.
 export function standbyText(fleet) {
   return fleet.leader === null ? `No node leads this fleet at the moment.${lastLeader(fleet)}`
     : `The leader shows the locks: open the dashboard of ${fleet.leader}.`;
@@ -135,7 +136,7 @@ const memberColumns = (fleet) => [
 
 const sizeOf = (member, size) => (member.error === null ? bytes(size) : kNone);
 
-// Null: the server is not a node of a fleet.
+// Null if the server is not a node of a fleet.
 export function fleetPanel(fleet) {
   if (!fleet) return null;
   return panel(`Fleet ${fleet.fleet}`, null,

@@ -1,9 +1,9 @@
 // The page: the frame around the views, navigation, and periodic refresh.
 import { Vue, el, setCreator } from "./el.js";
-import { Refusal, currentAccess, hasAccess, restoreAccess, setToken, setUser, takeTokenFromAddress }
-  from "./api.js";
-import { forgetData, judgeAccess, kKnown, kNobody, kReady, kUnknown, kWrong, linkTo, load,
-  readRoute, say, state } from "./state.js";
+import { Refusal, currentAccess, hasAccess, judgeToken, restoreAccess, setToken, setUser,
+  tokenInAddress } from "./api.js";
+import { forgetData, judgeAccess, kKnown, kNobody, kReady, kTokenRefused, kUnknown, kWrong, linkTo,
+  load, loadNews, readRoute, say, state, togglePause } from "./state.js";
 import { button } from "./parts.js";
 import { close, confirm, dialogFrame } from "./dialog.js";
 import { duration } from "./format.js";
@@ -12,18 +12,20 @@ import { missingTexts } from "./partitions.js";
 import overview from "./views/overview.js";
 import locks from "./views/locks.js";
 import lock from "./views/lock.js";
+import waits from "./views/waits.js";
 import events from "./views/events.js";
 import labels from "./views/labels.js";
 import label from "./views/label.js";
 import clients from "./views/clients.js";
 import settings from "./views/settings.js";
 
-const kViews = { overview, locks, events, labels, clients, settings, lock, label };
-const kInMenu = ["overview", "locks", "events", "labels", "clients", "settings"];
+const kViews = { overview, locks, waits, events, labels, clients, settings, lock, label };
+const kInMenu = ["overview", "locks", "waits", "events", "labels", "clients", "settings"];
 // Views that are not in the menu themselves, and the views in the menu that they belong to.
 const kParents = { lock: "locks", label: "labels" };
 const kThemes = { auto: "light", light: "dark", dark: "auto" };
 const kRetryMs = 1500;
+const kNewsEveryMs = 2000;
 
 const viewOf = (route) => kViews[route.view] || overview;
 
@@ -43,12 +45,50 @@ function tick() {
   // While a dialog is open, its content must not change, and rows must not move while some of them
   // are being selected.
   const isHeld = state.dialog || Object.keys(state.selected).length > 0;
-  if (isAsleep() || isHeld) timer = setTimeout(tick, 500);
+  if (state.isPaused && !document.hidden && !isHeld) tellNews();
+  else if (isAsleep() || isHeld) timer = setTimeout(tick, 500);
   else refresh();
+}
+
+// A paused view stays as it is, and may say what has come since.
+async function tellNews() {
+  const view = viewOf(state.route);
+  if (view.countNews) await loadNews(view);
+  clearTimeout(timer);
+  timer = setTimeout(tick, view.countNews ? kNewsEveryMs : 500);
+}
+
+// Removes the token from the address, where others could read it.
+function takeToken(address) {
+  const token = tokenInAddress();
+  if (token) history.replaceState(null, "", address);
+  return token;
+}
+
+// Of a tab that is open already: it keeps its own credentials unless the new token is valid.
+async function tryToken(token) {
+  try {
+    await judgeToken(token);
+    setToken(token);
+    await judgeAccess();
+    state.needsAccess = false;
+    say("This tab now uses the token of its address.");
+    refresh();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const kept = hasAccess() ? " This tab keeps the credentials that it had." : "";
+    state.tokenTrouble = (error.status === 401 ? kTokenRefused
+      : `The token of the address was not checked: ${error.message}`) + kept;
+  }
 }
 
 function onRoute() {
   const before = state.route;
+  const token = takeToken(linkTo(before.view, before.path, before.query));
+  if (token) {
+    tryToken(token);
+    return;
+  }
   const route = readRoute();
   const isOther = route.view !== before.view || route.path.join("/") !== before.path.join("/");
   if (!kViews[route.view]) {
@@ -59,6 +99,8 @@ function onRoute() {
   state.route = route;
   if (state.dialog) close();
   if (isOther) {
+    // What was said about the address of an open tab has been read by now.
+    if (state.access !== kWrong) state.tokenTrouble = "";
     forgetData();
     scrollTo(0, 0);
     Vue.nextTick(() => document.getElementById("title").focus());
@@ -88,12 +130,14 @@ function nextTheme() {
 // Checks the credentials before using them; if they are wrong, the old ones stay in use.
 async function useAccess(user, secret) {
   const before = currentAccess();
+  const { tokenTrouble } = state;
   if (user) setUser(user, secret);
   else setToken(secret.trim());
   try {
     await judgeAccess();
   } catch (error) {
     restoreAccess(before);
+    state.tokenTrouble = tokenTrouble;
     if (!(error instanceof Refusal) || error.status !== 401) throw error;
     state.access = before ? kUnknown : kNobody;
     throw new Refusal(400, "", user ? "The user or password is wrong." : "The token is wrong.");
@@ -116,7 +160,7 @@ function enterAccess() {
       "or as one of its users, you can break locks and change settings. Without, this page is " +
       "read only.",
     "Credentials are stored in this tab only, until you close it."],
-    fields: [{ name: "user", label: "User (empty: use the token)" },
+    fields: [{ name: "user", label: "User (leave empty to use the token)" },
       { name: "secret", label: "Password or token", type: "password" }],
     confirm: "Log in",
     act: async ({ user, secret }) => {
@@ -130,7 +174,7 @@ function enterAccess() {
 }
 
 function showKeys() {
-  confirm({ title: "Keys", lines: ["1 to 6: go to a view, from left to right",
+  confirm({ title: "Keys", lines: ["1 to 7: go to a view, from left to right",
     "/: go to the filter",
     "p: pause or resume updates", "t: light, dark, or the system's theme", "r: update now",
     "Escape: close the dialog", "?: this list"] });
@@ -149,12 +193,6 @@ function onKey(event) {
   else if (kKeys[event.key]) kKeys[event.key]();
   else return;
   event.preventDefault();
-}
-
-function togglePause() {
-  state.isPaused = !state.isPaused;
-  say(state.isPaused ? "Updates are paused." : "Updates are on again.");
-  if (!state.isPaused) refresh();
 }
 
 function health() {
@@ -193,6 +231,10 @@ function isCurrent(name) {
 }
 
 function banner() {
+  if (state.tokenTrouble && !state.lostSince) {
+    return el("div.banner", { role: "alert" }, `${state.tokenTrouble} `,
+      button("Enter credentials", enterAccess));
+  }
   if (state.needsAccess) {
     return el("div.banner", { role: "alert" }, "This server requires a user or its token. ",
     button("Enter credentials", enterAccess));
@@ -230,7 +272,9 @@ new Vue({
   },
 });
 
-takeTokenFromAddress();
+// The first request checks it.
+const firstToken = takeToken(location.pathname);
+if (firstToken) setToken(firstToken);
 state.access = hasAccess() ? kUnknown : kNobody;
 showTheme();
 addEventListener("hashchange", onRoute);

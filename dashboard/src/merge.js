@@ -1,4 +1,4 @@
-// Makes one answer of those of several partitions.
+// Combines the answers of several partitions into one.
 
 const kMinuteMs = 60000;
 
@@ -25,7 +25,7 @@ export function addedUp(rows, keyOf) {
   return [...sums.values()];
 }
 
-// Makes one of several answers of `statistics`.
+// Combines several answers of `statistics` into one.
 export function mergedStatistics(all) {
   if (all.length === 1) return all[0];
   const labels = addedUp(all.flatMap((one) => one.labels), (row) => row.label_base64 || row.label);
@@ -38,10 +38,10 @@ export function mergedStatistics(all) {
   };
 }
 
-// Each server has minutes of its own, so they are put into those of the clock.
+// Each server has minutes of its own, so they are aligned with those of the clock.
 export const clockMinute = (at) => Math.floor(at / kMinuteMs) * kMinuteMs;
 
-// Makes one of several answers of `minutes`: columns of the same length, by name.
+// Combines several answers of `minutes` into one: columns of the same length, by name.
 export function mergedMinutes(all) {
   if (all.length === 1) return all[0];
   const names = Object.keys(all[0]);

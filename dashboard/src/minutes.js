@@ -28,7 +28,7 @@ function withoutGaps(rows, minutes) {
   return { at, rows: filled, spans };
 }
 
-// Those of several partitions are put into the minutes of the clock and added up.
+// The minutes of several partitions are aligned with those of the clock and added up.
 async function ask(label, minutes, query) {
   const answers = await askEach(query, (partition) =>
     get(`statistics?by_minute=true&minutes=${minutes}&label=${label}`, {}, partition));
@@ -38,7 +38,8 @@ async function ask(label, minutes, query) {
     .sort((a, b) => a.since - b.since);
 }
 
-// `label` is percent-encoded; empty: locks without a label. Returns {at, rows: row or null, spans}.
+// `label` is percent-encoded; empty means locks without a label. Returns {at, rows: row or null,
+// spans}.
 export async function minutesOf(label, minutes, query) {
   const question = `${label} ${minutes} ${query.partition || ""}`;
   const before = loaded.get(question);

@@ -6,9 +6,9 @@ function hostAndPort(address) {
     port: Number(address.slice(colon + 1)) };
 }
 
-// Returns the node that a message such as "3999 10.0.0.1:3247" names; undefined: none of `nodes`.
-// In the message, an IPv6 address has no brackets, and the port is the TLS port if the node speaks
-// only TLS.
+// Returns the node that a message such as "3999 10.0.0.1:3247" names; undefined if it names none of
+// `nodes`. In the message, an IPv6 address has no brackets, and the port is the TLS port if the
+// node speaks only TLS.
 export function nodeOfMoved(message, nodes) {
   const moved = hostAndPort(message.split(" ")[1]);
   return nodes.find((node) => {

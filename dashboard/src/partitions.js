@@ -4,7 +4,7 @@ import { Vue } from "./el.js";
 import { Refusal, currentAccess, post } from "./api.js";
 import { state } from "./state.js";
 
-// 0: there are no partitions to choose from.
+// 0 if there are no partitions to choose from.
 export function partitionCount() {
   const fleet = state.server && state.server.fleet;
   return fleet && fleet.partitions > 1 ? fleet.partitions : 0;
@@ -12,7 +12,7 @@ export function partitionCount() {
 
 const allPartitions = () => [...Array(partitionCount()).keys()];
 
-// The partition that the page's address names; undefined: all partitions, or there are none.
+// The partition that the page's address names; undefined for all partitions, or if there are none.
 export function chosenPartition(query) {
   return partitionCount() && query.partition ? Number(query.partition) : undefined;
 }

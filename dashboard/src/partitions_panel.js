@@ -6,7 +6,7 @@ import { table } from "./table.js";
 import { isSpread } from "./partitions.js";
 import { count, kNone, rate } from "./format.js";
 
-// `part` is the status of the partition's leader; undefined: it did not answer.
+// `part` is the status of the partition's leader; undefined if it did not answer.
 function rowOf(fleet, partition, part) {
   const nodes = fleet.nodes.filter((node) => node.partition === partition);
   const leader = nodes.find((node) => node.role === "leader");
@@ -38,7 +38,7 @@ const kColumns = [
   { name: "On standby", isNumber: true, cell: standbys },
 ];
 
-// Null: there is nothing to compare.
+// Null if there is nothing to compare.
 export function partitionsPanel(fleet, parts) {
   if (!parts || !isSpread(state.route.query)) return null;
   const rows = [...Array(fleet.partitions).keys()].map((partition) =>

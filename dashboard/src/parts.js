@@ -1,7 +1,7 @@
 // Components that several views use.
 import { el } from "./el.js";
 import { pathOf } from "./api.js";
-import { age, changeQuery, kFailed, kLoading, linkTo, state } from "./state.js";
+import { age, changeQuery, kFailed, kLoading, linkTo, state, whileTyping } from "./state.js";
 import { partitionCount } from "./partitions.js";
 import { duration } from "./format.js";
 
@@ -51,10 +51,19 @@ export function actButton(what, text, act, attributes = {}) {
   return button(text, act, { class: "danger", disabled: !mayAct, title: why, ...attributes });
 }
 
-export function keyLink(row, key = "key", db = row.db) {
+export function keyLink(row, key = "key", db = row.db, query = {}) {
   const { partition } = row;
-  return el("a.key", { href: linkTo("lock", [db, pathOf(row, key)], { partition }) }, row[key],
+  const href = linkTo("lock", [db, pathOf(row, key)], { partition, ...query });
+  return el("a.key", { href }, row[key],
     db ? el("span.tag", `db ${db}`) : null);
+}
+
+// Leads to the locks that the owner of a hold or place holds or waits for. `lock` is one of them.
+export function ownerLink(claim, lock) {
+  const name = el("strong", claim.owner);
+  // The address cannot name bytes that are not UTF-8.
+  if (claim.owner_base64 !== undefined) return name;
+  return el("a.owner", { href: linkTo("locks", [], { owner: claim.owner, db: lock.db }) }, name);
 }
 
 // Shows a duration that keeps growing after it was received.
@@ -77,20 +86,41 @@ export function field(label, input, ...beneath) {
   return el("label.field", el("span", label), input, ...beneath);
 }
 
-// A text filter in the URL's query, applied when the field loses focus or Enter is pressed. Views
-// are redrawn constantly, so text that is being typed is stored separately. `format` is {pattern,
-// example} for valid values; an applied value that does not match is marked, and the server's error
-// explains it.
+// A text filter is applied this long after the last key was pressed.
+const kTypingMs = 400;
+const timers = new Map();
+
+function applyLater(name, apply) {
+  clearTimeout(timers.get(name));
+  timers.set(name, setTimeout(() => {
+    timers.delete(name);
+    const text = state.typed[name];
+    // Undefined: another view is shown by now.
+    if (text !== undefined) whileTyping(() => apply(text.trim()));
+  }, kTypingMs));
+}
+
+// A text filter in the URL's query, applied soon after the last key was pressed, and at once when
+// the field loses focus or Enter is pressed. Views are redrawn constantly, so text that is being
+// typed is stored separately. `format` is {pattern, example} for valid values; an applied value
+// that does not match is marked, and the server's error explains it.
 export function filter(label, name, apply, attributes = {}, format = null) {
   const applied = state.route.query[name] || "";
-  const value = state.typed[name] === undefined ? applied : state.typed[name];
+  const typed = state.typed[name];
+  const isTyped = typed !== undefined && (timers.has(name) || typed.trim() === applied);
+  const value = isTyped ? typed : applied;
   const isWrong = format && applied !== "" && !new RegExp(`^(?:${format.pattern})$`).test(applied);
   const hint = `${name}-hint`;
   return field(label, el("input", { type: "search", value, spellcheck: "false",
     autocomplete: "off", ...attributes, "aria-invalid": isWrong ? "true" : undefined,
     "aria-describedby": isWrong ? hint : undefined,
-    oninput: (event) => { state.typed[name] = event.target.value; },
+    oninput: (event) => {
+      state.typed[name] = event.target.value;
+      applyLater(name, apply);
+    },
     onchange: (event) => {
+      clearTimeout(timers.get(name));
+      timers.delete(name);
       delete state.typed[name];
       apply(event.target.value.trim());
     } }), isWrong ? el("small.wrong", { id: hint }, `Not ${format.example}`) : null);
@@ -101,6 +131,16 @@ export function choice(label, options, value, choose) {
     onchange: (event) => choose(event.target.value),
   }, options.map(([key, text]) =>
     el("option", { key, value: key, selected: key === value }, text))));
+}
+
+// Chooses how far back events are shown. `reset` are the positions of other pages.
+const kTimes = [["", "all"], ["10m", "last 10 minutes"], ["1h", "last hour"],
+  ["24h", "last 24 hours"]];
+export function timeChoice(reset) {
+  const since = state.route.query.since || "";
+  const isOther = !kTimes.some(([value]) => value === since);
+  return choice("Time", isOther ? [...kTimes, [since, `since ${since}`]] : kTimes, since,
+    (value) => changeQuery({ since: value, ...reset }));
 }
 
 // Chooses one partition or all of them; null: there are none to choose from.

@@ -16,6 +16,7 @@ export const state = Vue.observable({
   route: { view: "overview", path: [], query: {} },
   now: Date.now(),
   isPaused: false,
+  news: "",  // what has come since the view was paused
   theme: localStorage.getItem("fairlock-theme") || "auto",
   // The permissions and the user of the credentials, once the server has checked them.
   may: [],
@@ -24,6 +25,8 @@ export const state = Vue.observable({
   // When the connection to the server was lost, or 0.
   lostSince: 0,
   needsAccess: false,
+  // Why the token is not in use that the address had, or that was in use; empty: there is no such.
+  tokenTrouble: "",
   server: null,
   // Why the leaders of partitions did not answer the last time, by the partition's number.
   missing: {},
@@ -32,7 +35,7 @@ export const state = Vue.observable({
   error: "",
   isFilterWrong: false,
   data: {},
-  typed: {},  // filter texts that are not applied yet
+  typed: {},  // filter texts as they are being typed
   areFiltersOpen: false,  // on phones
   selected: {},  // rows by their identity
   loadedAt: 0,
@@ -51,7 +54,7 @@ export function age() { return Math.max(0, state.now - state.loadedAt); }
 
 let loading = 0;
 
-// Null: the server is not a node of a fleet, or the user may not see the fleet.
+// Null if the server is not a node of a fleet, or the user may not see the fleet.
 async function loadFleet(status) {
   if (!status.cluster || status.cluster.fleet_name === undefined) return null;
   try {
@@ -95,11 +98,15 @@ export async function judgeAccess() {
     state.may = answer.may;
     state.user = answer.user || "";
     state.access = hasAccess() ? kKnown : kNobody;
+    state.tokenTrouble = "";
   } catch (error) {
     forgetAccess(error);
     throw error;
   }
 }
+
+export const kTokenRefused = "Token refused: the server does not accept it. The right one is in " +
+  "the file that its option http_token_file names: enter it, or open the page's address with it.";
 
 // Called after credentials were refused; valid ones may have been revoked.
 export function forgetAccess(error) {
@@ -107,6 +114,7 @@ export function forgetAccess(error) {
   state.may = [];
   state.user = "";
   state.access = error.status === 401 ? kWrong : kKnown;
+  if (error.status === 401 && error.isOfToken) state.tokenTrouble = kTokenRefused;
 }
 
 // Runs only once per credentials, because the server counts failed log-ins.
@@ -146,6 +154,7 @@ export async function load(view) {
     state.lostSince = 0;
     state.needsAccess = false;
     state.data = data;
+    state.news = "";
     state.loadedAt = Date.now();
     state.now = state.loadedAt;
     state.phase = kReady;
@@ -156,8 +165,27 @@ export async function load(view) {
   }
 }
 
+export function togglePause() {
+  state.isPaused = !state.isPaused;
+  state.news = "";
+  say(state.isPaused ? "Updates are paused." : "Updates are on again.");
+  if (!state.isPaused) dispatchEvent(new Event("reload"));
+}
+
+// Says what has come since a paused view was loaded. A failure says nothing: the view is paused.
+export async function loadNews(view) {
+  const mine = loading;
+  if (state.phase !== kReady) return;
+  const news = await view.countNews(state.route, state.data).catch((error) => {
+    if (!(error instanceof Refusal)) throw error;
+    return state.news;
+  });
+  if (mine === loading && state.isPaused) state.news = news;
+}
+
 export function forgetData() {
   ++loading;
+  state.news = "";
   state.phase = kLoading;
   state.data = {};
   state.typed = {};
@@ -179,7 +207,19 @@ export function linkTo(view, parts = [], query = {}) {
   return `#/${[view, ...parts].join("/")}${text ? `?${text}` : ""}`;
 }
 
+let isTyping = false;
+
 export function changeQuery(changes) {
   const route = state.route;
-  location.hash = linkTo(route.view, route.path, { ...route.query, ...changes });
+  const to = linkTo(route.view, route.path, { ...route.query, ...changes });
+  if (isTyping) location.replace(to);
+  else location.hash = to;
+}
+
+// What `change` does to the query adds nothing to the browser's history: "back" does not lead
+// through the letters of a word.
+export function whileTyping(change) {
+  isTyping = true;
+  change();
+  isTyping = false;
 }

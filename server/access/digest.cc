@@ -7,7 +7,7 @@
 
 #include <cassert>
 
-#include "protocol/hexadecimal.h"
+#include "text/hexadecimal.h"
 
 namespace fairlock::access {
 
@@ -19,11 +19,11 @@ Digest DigestOf(std::string_view bytes) {
   return digest;
 }
 
-std::string HexOf(const Digest& digest) { return protocol::HexOf(digest); }
+std::string HexOf(const Digest& digest) { return text::HexOf(digest); }
 
 std::optional<Digest> ParseDigest(std::string_view hex) {
   Digest digest;
-  if (!protocol::ParseHex(hex, digest)) return std::nullopt;
+  if (!text::ParseHex(hex, digest)) return std::nullopt;
   return digest;
 }
 

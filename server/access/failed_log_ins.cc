@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/address.h"
+
 namespace fairlock::access {
 
 namespace {
@@ -16,7 +18,7 @@ std::size_t CountColons(std::string_view text) {
 
 std::string NetworkOf(std::string_view address) {
   if (address.starts_with('/')) return std::string(address);
-  std::string_view host = address.substr(0, address.rfind(':'));
+  std::string_view host = text::SplitAddress(address).host;
   if (!host.starts_with('[')) return std::string(host);
   host.remove_prefix(1);
   host = host.substr(0, host.find_first_of("]%"));

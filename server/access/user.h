@@ -17,7 +17,7 @@ namespace fairlock::access {
 // A stored password: either a SHA-256 digest or a slow hash.
 struct StoredPassword {
   std::string rule;              // the ACL rule for it: "#5e88..." or "$y$..."
-  std::optional<Digest> digest;  // none: a slow hash
+  std::optional<Digest> digest;  // none if it has a slow hash
 };
 
 // A list of globs, or a wildcard that matches everything.

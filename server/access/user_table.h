@@ -39,8 +39,9 @@ class UserTable {
 
 // Where the user table is read from.
 struct UserSource {
-  std::optional<std::string> acl_text;  // content of the ACL file; none: there is no file
-  std::string default_password;         // password of the user `default`, or its hash; empty: none
+  std::optional<std::string> acl_text;  // content of the ACL file; none if there is no file
+  // Password of the user `default`, or its hash; empty if there is none.
+  std::string default_password;
 };
 
 struct UsersRead {

@@ -5,9 +5,20 @@
 #include <string>
 #include <vector>
 
+namespace fairlock::net {
+enum class ClientCertificates : std::uint8_t;
+}
+
+namespace fairlock::persist {
+enum class Durability : std::uint8_t;
+}
+
 namespace fairlock::server {
 
-// The values of all options; the meaning and the allowed values of each are in config_options.cc.
+enum class LogLevel : std::uint8_t;
+enum class ClusterDialect : std::uint8_t { kAuto, kPlain, kCluster };
+
+// The values of all options; the meaning and the allowed values of each are in option_table.cc.
 // Durations are in milliseconds, sizes in bytes.
 struct Config {
   std::int64_t port = 0;
@@ -24,8 +35,8 @@ struct Config {
   std::string tls_cert_file;
   std::string tls_key_file;
   std::string tls_ca_file;
-  std::string tls_auth_clients;       // "no", "optional" or "required"
-  std::string tls_auth_clients_user;  // "no" or "cn"
+  net::ClientCertificates tls_auth_clients{};
+  bool tls_auth_clients_user = false;  // whether a certificate names the user
   std::string tls_ciphers;
   std::string tls_ciphersuites;
   std::int64_t tls_handshake_timeout = 0;
@@ -35,14 +46,14 @@ struct Config {
   std::vector<std::string> http_bind;
   std::vector<std::string> http_hosts;
   std::string http_token_file;
-  std::string http_tls;  // "yes" or "no"
+  bool http_tls = false;
   std::int64_t http_max_clients = 0;
   std::int64_t http_wait_max = 0;
   std::int64_t terraform_lease = 0;  // 0 for the longest
 
   std::string requirepass;
   std::string acl_file;
-  std::string allow_open_bind;  // "yes" or "no"
+  bool allow_open_bind = false;
   std::int64_t max_failed_log_ins = 0;
   std::int64_t max_unauthenticated_clients = 0;
   std::int64_t unauthenticated_timeout = 0;
@@ -69,7 +80,7 @@ struct Config {
   std::int64_t max_limit_overrides = 0;
   std::int64_t deadlock_search = 0;
 
-  std::string compat_end_native_leases;        // "yes" or "no"
+  bool compat_end_native_leases = false;
   std::vector<std::string> compat_keep_place;  // GLOB=DURATION each, or a duration
 
   std::int64_t script_steps = 0;
@@ -81,7 +92,7 @@ struct Config {
   std::int64_t max_transaction_requests = 0;
   std::int64_t max_transaction_size = 0;
   std::int64_t max_watched_keys = 0;
-  std::string lock_events_to_all_patterns;
+  bool lock_events_to_all_patterns = false;
   std::int64_t notify_keyspace_events = 0;  // bits of command::KeyEventClasses
 
   std::int64_t history_memory = 0;
@@ -94,7 +105,7 @@ struct Config {
   std::int64_t log_waits_over = 0;  // 0: off; the same applies to log_holds_over
   std::int64_t log_holds_over = 0;
 
-  std::string durability;
+  persist::Durability durability{};
   std::string data_dir;
   std::string backup_dir;
   std::int64_t flush_interval = 0;
@@ -112,16 +123,16 @@ struct Config {
   std::string cluster_node;
   std::string cluster_announce;
   std::string cluster_partition;
-  std::string cluster_dialect;
+  ClusterDialect cluster_dialect{};
   std::string cluster_machine;
   std::int64_t cluster_balance = 0;
-  std::string cluster_relay;
+  bool cluster_relay = false;
   std::int64_t sentinel_port = 0;
-  std::string cluster_keep_lines;
-  std::string cluster_compaction;
+  bool cluster_keep_lines = false;
+  bool cluster_compaction = false;
   std::int64_t cluster_etcd_quota = 0;
 
-  std::string log_level;
+  LogLevel log_level{};
   std::string log_file;
 };
 

@@ -4,16 +4,13 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <set>
 #include <sstream>
 
 #include "server/command/table/text.h"
 #include "server/config/config_options.h"
+#include "text/file.h"
 
 namespace fairlock::server {
 
@@ -134,18 +131,10 @@ std::string ReadConfigText(const std::string& text, const std::string& name, Con
 }
 
 std::string ReadConfigFile(const std::string& path, Config& config) {
-  errno = 0;
-  std::ifstream file(path);
-  std::error_code ignored;
-  const bool is_folder = std::filesystem::is_directory(path, ignored);
-  if (!file || is_folder) {
-    const std::string reason = is_folder ? "Is a directory" : std::strerror(errno);
-    return path + ": must be a readable file: " + reason;
-  }
+  const text::FileContent file = text::ReadFile(path);
+  if (!file.is_read()) return path + ": must be a readable file: " + file.reason();
   if (std::string why = WhyUntrusted("", path); !why.empty()) return why;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return ReadConfigText(text.str(), path, config);
+  return ReadConfigText(file.bytes, path, config);
 }
 
 std::string WhyUntrusted(std::string_view what, const std::string& path) {

@@ -74,6 +74,50 @@ std::string Join(std::span<const Text> parts, std::string_view separator) {
   return joined;
 }
 
+// Each ReadValue returns whether the text is a right value, each ShowValue the text of a value.
+
+bool ReadValue(const Option& option, std::string_view text, std::int64_t& value) {
+  const auto number = ParseAs(option.type, text);
+  if (!number || *number < option.min || *number > option.max) return false;
+  value = *number;
+  return true;
+}
+
+bool ReadValue(const Option&, std::string_view text, std::string& value) {
+  value = text;
+  return true;
+}
+
+bool ReadValue(const Option& option, std::string_view text, std::vector<std::string>& value) {
+  std::vector<std::string> parts = SplitList(text);
+  if (!AreRight(option.type, parts)) return false;
+  value = std::move(parts);
+  return true;
+}
+
+template <typename Choice>
+bool ReadValue(const Option& option, std::string_view text, Choice& value) {
+  const auto found = std::ranges::find(option.choices, text);
+  if (found == option.choices.end()) return false;
+  value = static_cast<Choice>(found - option.choices.begin());
+  return true;
+}
+
+std::string ShowValue(const Option& option, std::int64_t value) {
+  return FormatAs(option.type, value);
+}
+
+std::string ShowValue(const Option&, const std::string& value) { return value; }
+
+std::string ShowValue(const Option&, const std::vector<std::string>& value) {
+  return Join(std::span(value), ", ");
+}
+
+template <typename Choice>
+std::string ShowValue(const Option& option, Choice value) {
+  return std::string(option.choices[static_cast<std::size_t>(value)]);
+}
+
 }  // namespace
 
 const Option* FindOption(std::string_view name) {
@@ -92,32 +136,13 @@ std::string_view NearestOptionName(std::string_view name) {
 }
 
 std::string SetOption(const Option& option, std::string_view value, Config& config) {
-  if (const auto* list = std::get_if<std::vector<std::string> Config::*>(&option.member)) {
-    std::vector<std::string> parts = SplitList(value);
-    if (!AreRight(option.type, parts)) return DescribeValues(option);
-    config.*(*list) = std::move(parts);
-    return "";
-  }
-  if (const auto* text = std::get_if<std::string Config::*>(&option.member)) {
-    const bool is_known = std::ranges::find(option.choices, value) != option.choices.end();
-    if (option.type == OptionType::kChoice && !is_known) return DescribeValues(option);
-    config.*(*text) = value;
-    return "";
-  }
-  const auto number = ParseAs(option.type, value);
-  if (!number || *number < option.min || *number > option.max) return DescribeValues(option);
-  config.*std::get<std::int64_t Config::*>(option.member) = *number;
-  return "";
+  const bool is_right = std::visit(
+      [&](auto member) { return ReadValue(option, value, config.*member); }, option.member);
+  return is_right ? "" : DescribeValues(option);
 }
 
 std::string ShowOption(const Option& option, const Config& config) {
-  if (const auto* list = std::get_if<std::vector<std::string> Config::*>(&option.member)) {
-    return Join(std::span<const std::string>(config.*(*list)), ", ");
-  }
-  if (const auto* text = std::get_if<std::string Config::*>(&option.member)) {
-    return config.*(*text);
-  }
-  return FormatAs(option.type, config.*std::get<std::int64_t Config::*>(option.member));
+  return std::visit([&](auto member) { return ShowValue(option, config.*member); }, option.member);
 }
 
 std::string ShowOptionAsRedis(const Option& option, const Config& config) {

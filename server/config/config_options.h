@@ -24,7 +24,7 @@ enum class OptionType : std::uint8_t {
   kList,
   kLabelRules,  // a list that may be empty
   kKeepRules,
-  kChoice,
+  kChoice,     // a bool or an enum in Config: the index of the word in `choices`
   kKeyEvents,  // event classes as Redis letters; stored in Config as command::KeyEventClasses
 };
 
@@ -38,7 +38,9 @@ struct Option {
   bool is_changeable;  // by CONFIG SET, while the server runs
   // A second name that CONFIG accepts; empty: none.
   std::string_view redis_name;
-  std::variant<std::int64_t Config::*, std::string Config::*, std::vector<std::string> Config::*>
+  std::variant<std::int64_t Config::*, std::string Config::*, std::vector<std::string> Config::*,
+               bool Config::*, net::ClientCertificates Config::*, persist::Durability Config::*,
+               ClusterDialect Config::*, LogLevel Config::*>
       member;
   std::string_view comment;
   std::span<const std::string_view> choices = {};  // kChoice

@@ -7,7 +7,8 @@
 
 #include "server/command/table/duration_text.h"
 #include "server/command/table/text.h"
-#include "server/engine/api/label_rules.h"
+#include "server/engine/api/key_rules.h"
+#include "text/number.h"
 
 namespace fairlock::server {
 
@@ -67,11 +68,8 @@ std::optional<std::int64_t> ParseBytes(std::string_view text) {
 std::string FormatBytes(std::int64_t bytes) { return FormatWithUnit(bytes, kSizes); }
 
 std::optional<std::int64_t> ParsePermissions(std::string_view text) {
-  std::int64_t permissions = 0;
-  const char* const end = text.data() + text.size();
-  const auto [parsed_end, error] = std::from_chars(text.data(), end, permissions, 8);
-  if (error != std::errc() || parsed_end != end || permissions < 0) return std::nullopt;
-  return permissions;
+  const auto permissions = text::ParseNumber<std::int64_t>(text, 8);
+  return permissions.value_or(-1) < 0 ? std::nullopt : permissions;
 }
 
 std::string FormatPermissions(std::int64_t permissions) {
@@ -107,6 +105,15 @@ std::vector<std::string> SplitList(std::string_view text) {
     begin = text.find_first_not_of(kSeparators, end);
   }
   return parts;
+}
+
+bool IsLoopback(std::string_view address) {
+  if (address.starts_with('-')) address.remove_prefix(1);
+  return address.starts_with("127.") || address == "::1" || address == "localhost";
+}
+
+bool IsLocalSocket(std::string_view name) {
+  return name.starts_with("127.") || name.starts_with("[::1]:") || name.starts_with("unix:");
 }
 
 }  // namespace fairlock::server

@@ -1,4 +1,4 @@
-// Converts option values between text and numbers with units.
+// Converts option values between text and numbers with units, and judges addresses.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/engine/api/keep_rules.h"
-#include "server/engine/api/label_rules.h"
+#include "server/engine/api/key_rules.h"
 
 namespace fairlock::server {
 
@@ -35,5 +34,12 @@ inline constexpr std::int64_t kKeepRuleMsMax = 24LL * 3600 * 1000;
 
 // Splits at commas, spaces and tabs, dropping empty parts.
 std::vector<std::string> SplitList(std::string_view text);
+
+// Whether an entry of `bind` is a loopback address.
+bool IsLoopback(std::string_view address);
+
+// Whether a socket can be reached only from this machine, given its name: "127.0.0.1:3247",
+// "[::1]:3247", "unix:/run/fairlock.sock".
+bool IsLocalSocket(std::string_view name);
 
 }  // namespace fairlock::server

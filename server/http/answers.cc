@@ -7,6 +7,7 @@
 
 #include "json/reply_json.h"
 #include "protocol/reply_parser.h"
+#include "server/command/table/text.h"
 #include "server/http/command_caller.h"
 
 namespace fairlock::http {
@@ -80,6 +81,21 @@ std::optional<Answer> RefuseCount(const Inputs& inputs, std::int64_t count_max) 
   const std::int64_t count = inputs.Number("count", kRowsDefault);
   if (count >= 1 && count <= count_max) return std::nullopt;
   return Refusal(400, "ERR", "count must be from 1 to " + std::to_string(count_max));
+}
+
+std::string_view TakeUpTo(std::string_view& rest, std::string_view end) {
+  const std::size_t at = std::min(rest.find(end), rest.size());
+  const std::string_view taken = rest.substr(0, at);
+  rest.remove_prefix(std::min(at + end.size(), rest.size()));
+  return taken;
+}
+
+void AddNumberOrText(boost::json::object& object, std::string_view name, std::string_view value) {
+  if (const auto number = command::ParseInteger(value)) {
+    object[name] = *number;
+  } else {
+    json::AddText(object, name, value);
+  }
 }
 
 }  // namespace fairlock::http

@@ -1,4 +1,4 @@
-// Converts command replies to HTTP answers.
+// Converts command replies, and the text in some of them, to HTTP answers.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -37,5 +37,11 @@ Answer AnswerWith(std::string_view field, const protocol::Reply& reply);
 inline constexpr std::int64_t kRowsDefault = 100;
 // Returns nullopt if the parameter `count` is not given, or is from 1 to `count_max`.
 std::optional<Answer> RefuseCount(const Inputs& inputs, std::int64_t count_max);
+
+// Returns the text before `end`, or all of it; removes it and `end` from `rest`.
+std::string_view TakeUpTo(std::string_view& rest, std::string_view end);
+
+// Adds a whole number as a number, and any other text as a string.
+void AddNumberOrText(boost::json::object& object, std::string_view name, std::string_view value);
 
 }  // namespace fairlock::http

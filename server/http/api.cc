@@ -7,8 +7,8 @@
 #include "server/command/cluster/slots.h"
 #include "server/command/table/text.h"
 #include "server/http/answers.h"
-#include "server/http/host.h"
 #include "server/http/inputs.h"
+#include "server/http/target.h"
 
 namespace fairlock::http {
 

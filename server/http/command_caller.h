@@ -1,4 +1,5 @@
-// One HTTP connection, as a client whose requests are executed as commands.
+// One HTTP connection, as a client whose requests are executed as commands, and a walk over all
+// locks with such requests.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +9,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "protocol/reply.h"
 #include "server/command/client/client.h"
-#include "server/command/client/transport.h"
 #include "server/command/execution/request_pipeline.h"
 #include "server/command/server_parts.h"
 
@@ -98,6 +99,27 @@ class CommandCaller final : private command::Transport {
   bool has_logged_in_ = false;
   bool is_killed_ = false;
   std::size_t unsent_bytes_ = 0;  // of replies
+};
+
+// Walks over all locks, one page per turn. Uses the command LOCKS. Loop-confined.
+class LockWalk {
+ public:
+  // The number of locks examined per turn. This many take a few hundredths of a millisecond, which
+  // hardly delays requests.
+  static constexpr const char* kLocksPerStep = "20";
+
+  // `options` are those of LOCKS, such as MATCH and its glob.
+  explicit LockWalk(std::vector<std::string> options) : options_(std::move(options)) {}
+
+  // Visits the rows of the next page; returns true after the last page. An error ends the walk too.
+  bool Step(CommandCaller& commands, engine::TimeMs now,
+            const std::function<void(protocol::Reply& row)>& visit);
+  const std::optional<protocol::Reply>& error() const { return error_; }
+
+ private:
+  std::vector<std::string> options_;
+  std::string cursor_ = "0";
+  std::optional<protocol::Reply> error_;
 };
 
 }  // namespace fairlock::http

@@ -8,7 +8,6 @@
 
 #include "protocol/reply.h"
 #include "server/command/client/client.h"
-#include "server/command/client/transport.h"
 #include "server/command/execution/request_pipeline.h"
 #include "server/command/server_parts.h"
 

@@ -11,12 +11,12 @@
 #include "json/reply_json.h"
 #include "server/http/answers.h"
 #include "server/http/command_caller.h"
-#include "server/http/figures.h"
 #include "server/http/inputs.h"
 #include "server/http/metrics_page.h"
+#include "server/http/minute_figures.h"
 #include "server/http/route.h"
 #include "server/http/schema.h"
-#include "server/record/quantiles.h"
+#include "server/record/duration_histogram.h"
 
 namespace fairlock::http {
 

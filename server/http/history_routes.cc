@@ -11,7 +11,6 @@
 
 #include "json/reply_json.h"
 #include "server/command/locks/event_names.h"
-#include "server/command/locks/live_events.h"
 #include "server/command/locks/lock_message.h"
 #include "server/command/table/duration_text.h"
 #include "server/command/table/text.h"
@@ -20,7 +19,6 @@
 #include "server/http/inputs.h"
 #include "server/http/route.h"
 #include "server/http/schema.h"
-#include "server/http/text_parts.h"
 
 namespace fairlock::http {
 
@@ -143,7 +141,7 @@ class HistorySearch final : public Job {
   // Later, it would change what the page refers to.
   void EndWhatIsDue(engine::TimeMs now) {
     command::ServerParts& server = commands_.server();
-    server.locks.engine().CountHolders(*query_.key, server.locks.StepAt(now));
+    server.locks.engine().inspection().CountHolders(*query_.key, server.locks.StepAt(now));
     if (server.delivery.has_effects()) server.delivery.Deliver(now);
   }
   void AddLiveEvents(record::HistoryPage& page, const record::KnownSince& known,

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "json/reply_json.h"
+#include "protocol/lock_columns.h"
 #include "server/command/handlers/library_lock_info.h"
 #include "server/command/locks/lock_replies.h"
 #include "server/command/table/text.h"
 #include "server/http/answers.h"
 #include "server/http/command_caller.h"
-#include "server/http/figures.h"
 #include "server/http/inputs.h"
-#include "server/http/lock_walk.h"
+#include "server/http/minute_figures.h"
 #include "server/http/route.h"
 #include "server/http/schema.h"
 
@@ -22,16 +22,11 @@ namespace fairlock::http {
 
 namespace {
 
-// The columns of a row of LOCKS.
-constexpr auto kLockColumns = std::to_array<std::string_view>(
-    {"key", "holders", "waiters", "longest_wait_ms", "oldest_hold_ms", "label", "limit",
-     "first_owner", "db", "library", "ttl_ms"});
-
 boost::json::object RowOf(const protocol::Reply& row) {
   boost::json::object object;
-  for (std::size_t i = 0; i < std::min(kLockColumns.size(), row.elements.size()); ++i) {
-    json::AddReply(object, kLockColumns[i], row.elements[i]);
-  }
+  protocol::ForEachColumn(row, [&object](std::string_view name, const protocol::Reply& value) {
+    json::AddReply(object, name, value);
+  });
   return object;
 }
 
@@ -40,14 +35,15 @@ struct Order {
   std::size_t column;
   bool is_number;  // true: largest first; false: strings in byte order
 };
-constexpr auto kOrders = std::to_array<Order>({{"wait", 3, true},
-                                               {"hold", 4, true},
-                                               {"waiters", 2, true},
-                                               {"holders", 1, true},
-                                               {"limit", 6, true},
-                                               {"key", 0, false},
-                                               {"label", 5, false},
-                                               {"owner", 7, false}});
+constexpr auto kOrders =
+    std::to_array<Order>({{"wait", protocol::LockColumn("longest_wait_ms"), true},
+                          {"hold", protocol::LockColumn("oldest_hold_ms"), true},
+                          {"waiters", protocol::LockColumn("waiters"), true},
+                          {"holders", protocol::LockColumn("holders"), true},
+                          {"limit", protocol::LockColumn("limit"), true},
+                          {"key", protocol::LockColumn("key"), false},
+                          {"label", protocol::LockColumn("label"), false},
+                          {"owner", protocol::LockColumn("first_owner"), false}});
 
 // Compares rows of LOCKS by one column. Ties are ordered by key and empty values come last, so that
 // the same locks always give the same order.
@@ -58,8 +54,10 @@ class RowOrder {
   bool operator()(const protocol::Reply& a, const protocol::Reply& b) const {
     const int compared = Compare(a.elements[order_.column], b.elements[order_.column]);
     if (compared != 0) return compared < 0;
-    const int keys = a.elements[0].text.compare(b.elements[0].text);
-    return keys != 0 ? keys < 0 : a.elements[8].integer < b.elements[8].integer;
+    constexpr std::size_t kKey = protocol::LockColumn("key");
+    constexpr std::size_t kDb = protocol::LockColumn("db");
+    const int keys = a.elements[kKey].text.compare(b.elements[kKey].text);
+    return keys != 0 ? keys < 0 : a.elements[kDb].integer < b.elements[kDb].integer;
   }
 
  private:
@@ -167,9 +165,9 @@ Outcome ShowLock(const RouteCall& call) {
   const engine::KeyName name = {.db = call.inputs.Database(), .bytes = key};
   const command::AskedKey asked = {server, call.commands.user(), name, call.now};
   const auto of_library = command::InspectLibraryLock(asked, kHoldersMax);
-  const engine::LockInfo info =
-      of_library ? of_library->info
-                 : server.locks.engine().Inspect(name, kHoldersMax, server.locks.StepAt(call.now));
+  const engine::LockInfo info = of_library ? of_library->info
+                                           : server.locks.engine().inspection().Inspect(
+                                                 name, kHoldersMax, server.locks.StepAt(call.now));
   const command::ShownValue value = {command::TypeOfValue(asked),
                                      of_library ? of_library->lock.library : std::string_view()};
   const protocol::Reply written = ReplyOf([&](protocol::ReplyWriter& writer) {

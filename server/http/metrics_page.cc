@@ -9,197 +9,195 @@
 #include <limits>
 #include <optional>
 #include <sstream>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "server/command/environment/fleet.h"
+#include "server/command/handlers/info_report.h"
 #include "server/command/table/text.h"
-#include "server/http/fleet_metrics.h"
-#include "server/http/metric_families.h"
 
 namespace fairlock::http {
 
 namespace {
 
+using command::EtcdMember;
+using command::FleetNode;
+using command::FleetReport;
+using command::FleetRole;
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-struct Source {
-  command::ServerParts& server;
-  const command::ServerCounters& counters;
-  const engine::EngineCounts& locks;
-  const command::ResourceUse resources;
-  const command::PersistenceReport persistence;
-  const engine::TimeMs now;
-};
+template <typename Number>
+double Real(Number value) {
+  return static_cast<double>(value);
+}
 
-// One metric without labels.
+using Labels = std::vector<ClientMetric::Label>;
+
+// A metric that is read from one source.
+template <typename Source>
 struct Metric {
   std::string_view name;
-  MetricType type;
   std::string_view help;
   double (*value)(const Source&);
 };
 
-double Seconds(std::int64_t ms) { return Real(ms) / 1000; }
-
-// Returns the age of the oldest override that has no end; 0 if there is none.
-engine::DurationMs OldestOverrideMs(const Source& source) {
-  engine::DurationMs oldest_ms = 0;
-  for (const engine::LimitOverride& row : source.server.locks.engine().Limits(source.now).all()) {
-    // The metric serves to find overrides that an operator has forgotten, so an override that ends
-    // by itself does not count.
-    if (row.end == engine::kNever) oldest_ms = std::max(oldest_ms, source.now - row.since);
-  }
-  return oldest_ms;
+// Returns a family without samples.
+MetricFamily Family(std::string_view name, std::string_view help, MetricType type) {
+  return {.name = std::string(name), .help = std::string(help), .type = type, .metric = {}};
 }
 
-constexpr auto kMetrics = std::to_array<Metric>({
-    {"fairlock_uptime_seconds", MetricType::Gauge, "How long the server has been running",
-     [](const Source& s) { return Real(s.now - s.server.started_at) / 1000; }},
-    {"fairlock_locks", MetricType::Gauge, "Keys that are held or waited for",
-     [](const Source& s) { return Real(s.locks.locks); }},
-    {"fairlock_holders", MetricType::Gauge, "Holds on all locks",
-     [](const Source& s) { return Real(s.locks.holds); }},
-    {"fairlock_waiters", MetricType::Gauge,
-     "Places in queues whose owners are waiting, or are expected to come back",
-     [](const Source& s) { return Real(s.locks.places - s.locks.skipped); }},
-    {"fairlock_places_passed_over", MetricType::Gauge,
-     "Places in queues that delay nobody: the connection is lost, or SET NX was denied once",
-     [](const Source& s) { return Real(s.locks.skipped); }},
-    {"fairlock_cooling_rooms", MetricType::Gauge, "Slots that MINHOLD keeps from being granted",
-     [](const Source& s) { return Real(s.locks.cooldowns); }},
-    {"fairlock_values", MetricType::Gauge, "Hashes, lists, sets and sorted sets",
-     [](const Source& s) { return Real(s.server.values.store().size()); }},
-    {"fairlock_grants_total", MetricType::Counter, "Locks granted",
-     [](const Source& s) { return Real(s.locks.granted); }},
-    {"fairlock_grants_after_wait_total", MetricType::Counter, "Locks granted to those who waited",
-     [](const Source& s) { return Real(s.locks.granted_after_wait); }},
-    {"fairlock_denials_total", MetricType::Counter, "Requests answered with nil immediately",
-     [](const Source& s) { return Real(s.locks.denied); }},
-    {"fairlock_wait_timeouts_total", MetricType::Counter, "Waits that ended without a grant",
-     [](const Source& s) { return Real(s.locks.timed_out); }},
-    {"fairlock_releases_total", MetricType::Counter, "Holds ended by their owners",
-     [](const Source& s) { return Real(s.locks.released); }},
-    {"fairlock_expirations_total", MetricType::Counter, "Holds ended because their lease expired",
-     [](const Source& s) { return Real(s.locks.expired); }},
-    {"fairlock_session_ends_total", MetricType::Counter,
-     "Holds ended because their connection was gone",
-     [](const Source& s) { return Real(s.locks.disconnected); }},
-    {"fairlock_breaks_total", MetricType::Counter, "Holds ended by force",
-     [](const Source& s) { return Real(s.locks.broken + s.server.statistics.broken_in_values); }},
-    {"fairlock_history_file_events_total", MetricType::Counter, "Events written to history_file",
-     [](const Source& s) {
-       const record::EventTap* tap = s.server.recorder.tap();
-       return Real(tap == nullptr ? 0 : tap->written());
-     }},
-    {"fairlock_history_file_dropped_total", MetricType::Counter,
-     "Events missing from history_file, because its disk was slow, full or broken",
-     [](const Source& s) {
-       const record::EventTap* tap = s.server.recorder.tap();
-       return Real(tap == nullptr ? 0 : tap->dropped());
-     }},
-    {"fairlock_newest_token", MetricType::Gauge, "The fencing token of the newest grant",
-     [](const Source& s) { return Real(s.locks.newest_token); }},
-    {"fairlock_limit_overrides", MetricType::Gauge, "LIMIT overrides in force",
-     [](const Source& s) { return Real(s.server.locks.engine().Limits(s.now).all().size()); }},
-    {"fairlock_limit_override_oldest_seconds", MetricType::Gauge,
-     "Age of the oldest LIMIT override that has no end; 0: there is none",
-     [](const Source& s) { return Seconds(OldestOverrideMs(s)); }},
-    {"fairlock_connections", MetricType::Gauge, "Connected clients, not counting those over HTTP",
-     [](const Source& s) {
-       return Real(s.server.clients.size() - s.server.statistics.gauges.http_clients);
-     }},
-    {"fairlock_http_connections", MetricType::Gauge, "Connections over HTTP",
-     [](const Source& s) { return Real(s.server.statistics.gauges.http_clients); }},
-    {"fairlock_connections_max", MetricType::Gauge, "How many clients may be connected",
-     [](const Source& s) { return Real(s.server.environment.facts.connections_max); }},
-    {"fairlock_connections_received_total", MetricType::Counter, "Connections accepted",
-     [](const Source& s) { return Real(s.counters.connections_received); }},
-    {"fairlock_connections_rejected_total", MetricType::Counter,
-     "Connections refused (over HTTP: closed) because there were too many",
-     [](const Source& s) { return Real(s.counters.connections_rejected); }},
-    {"fairlock_connections_rejected_by_address_total", MetricType::Counter,
-     "Of these, the connections refused only because their own address had too many",
-     [](const Source& s) { return Real(s.counters.rejected_by_address); }},
-    {"fairlock_connections_unauthenticated", MetricType::Gauge,
-     "Connected clients that must log in and have not",
-     [](const Source& s) { return Real(s.server.newcomers.size()); }},
-    {"fairlock_connections_closed_unauthenticated_total", MetricType::Counter,
-     "Connections closed because they had not logged in",
-     [](const Source& s) { return Real(s.counters.closed_without_log_in); }},
-    {"fairlock_connections_over_output_limit_total", MetricType::Counter,
-     "Connections closed because they did not read their replies",
-     [](const Source& s) { return Real(s.counters.closed_over_output_limit); }},
-    {"fairlock_connections_over_request_deadline_total", MetricType::Counter,
-     "Connections closed because they did not send the rest of a request",
-     [](const Source& s) { return Real(s.counters.closed_over_request_deadline); }},
-    {"fairlock_unread_reply_bytes", MetricType::Gauge,
-     "Memory for replies that clients have not read yet",
-     [](const Source& s) { return Real(s.server.statistics.gauges.unread_reply_bytes); }},
-    {"fairlock_unexecuted_request_bytes", MetricType::Gauge,
-     "Memory for what was received and could not be executed yet",
-     [](const Source& s) { return Real(s.server.statistics.gauges.unexecuted_input_bytes); }},
-    {"fairlock_connections_over_input_limit_total", MetricType::Counter,
-     "Connections closed because they sent too much that could not be executed yet",
-     [](const Source& s) { return Real(s.counters.closed_over_input_limit); }},
-    {"fairlock_input_bytes_total", MetricType::Counter, "Bytes received from clients",
-     [](const Source& s) { return Real(s.counters.input_bytes); }},
-    {"fairlock_output_bytes_total", MetricType::Counter, "Bytes sent to clients",
-     [](const Source& s) { return Real(s.counters.output_bytes); }},
-    {"fairlock_protocol_errors_total", MetricType::Counter,
-     "Connections closed because they sent bytes that are not a request",
-     [](const Source& s) { return Real(s.counters.protocol_errors); }},
-    {"fairlock_failed_log_ins_total", MetricType::Counter,
-     "Log-ins with a wrong password, or as a disabled or unknown user",
-     [](const Source& s) { return Real(s.counters.failed_log_ins); }},
-    {"fairlock_denied_requests_total", MetricType::Counter,
-     "Requests refused because their user may not make them",
-     [](const Source& s) { return Real(s.counters.denied_requests); }},
-    {"fairlock_turns_total", MetricType::Counter, "Iterations of the event loop",
-     [](const Source& s) { return Real(s.counters.turns); }},
-    {"fairlock_ready", MetricType::Gauge, "1: locks can be taken",
-     [](const Source& s) { return s.server.availability.takes_locks() ? 1.0 : 0.0; }},
-    {"fairlock_storage_failed", MetricType::Gauge,
-     "1: the disk has failed, so no changes are accepted",
-     [](const Source& s) { return s.persistence.has_failed ? 1.0 : 0.0; }},
-    {"fairlock_storage_short_of_space", MetricType::Gauge,
-     "1: free disk space is below min_free_disk (in a fleet: less than a fifth of etcd's quota is "
-     "left), so no new locks are granted",
-     [](const Source& s) {
-       return s.server.availability.service() == command::Service::kShortOfSpace ? 1.0 : 0.0;
-     }},
-    {"fairlock_storage_free_bytes", MetricType::Gauge,
-     "Free space on the disk with the data; 0: no data is stored",
-     [](const Source& s) { return Real(s.persistence.free_disk_bytes); }},
-    {"fairlock_journal_batches_total", MetricType::Counter, "Batches handed to the journal",
-     [](const Source& s) { return Real(s.persistence.newest_batch); }},
-    {"fairlock_journal_waiting_bytes", MetricType::Gauge,
-     "Bytes handed to the journal but not yet written",
-     [](const Source& s) { return Real(s.persistence.waiting_bytes); }},
-    {"fairlock_journal_lag_seconds", MetricType::Gauge,
-     "How long replies have been waiting for the disk so far",
-     [](const Source& s) { return Seconds(s.persistence.journal_lag_ms); }},
-    {"fairlock_resident_memory_bytes", MetricType::Gauge, "Memory used by the process",
-     [](const Source& s) { return Real(s.resources.resident_bytes); }},
-    {"fairlock_allocated_memory_bytes", MetricType::Gauge,
-     "Memory in use; 0: the allocator does not report it",
-     [](const Source& s) { return Real(s.resources.allocated_bytes); }},
-    {"fairlock_memory_max_bytes", MetricType::Gauge,
-     "How much memory may be in use (max_memory); 0: unlimited",
-     [](const Source& s) { return Real(s.server.availability.memory().bytes_max()); }},
-    {"fairlock_short_of_memory", MetricType::Gauge,
-     "1: more memory is in use than max_memory, so new locks, waits and subscriptions are refused",
-     [](const Source& s) { return s.server.availability.memory().is_short() ? 1.0 : 0.0; }},
-    {"fairlock_cpu_seconds_total", MetricType::Counter, "Processor time used, user and system",
-     [](const Source& s) { return s.resources.user_cpu_seconds + s.resources.system_cpu_seconds; }},
+// The same for counters, whose names end with _total, and gauges.
+MetricFamily Family(std::string_view name, std::string_view help) {
+  return Family(name, help, name.ends_with("_total") ? MetricType::Counter : MetricType::Gauge);
+}
+
+// Returns a summary without quantiles, i.e. only a sum and a count.
+MetricFamily SummaryFamily(std::string_view name, std::string_view help, std::uint64_t count,
+                           double sum_seconds) {
+  MetricFamily family = Family(name, help, MetricType::Summary);
+  ClientMetric sample;
+  sample.summary.sample_count = count;
+  sample.summary.sample_sum = sum_seconds;
+  family.metric.push_back(std::move(sample));
+  return family;
+}
+
+// For a family of counters or gauges.
+void AddSample(MetricFamily& family, Labels labels, double value) {
+  ClientMetric sample;
+  (family.type == MetricType::Counter ? sample.counter.value : sample.gauge.value) = value;
+  sample.label = std::move(labels);
+  family.metric.push_back(std::move(sample));
+}
+
+// Adds the label to every sample.
+void AddLabel(std::vector<MetricFamily>& families, const ClientMetric::Label& label) {
+  for (MetricFamily& family : families) {
+    for (ClientMetric& sample : family.metric) sample.label.push_back(label);
+  }
+}
+
+double Flag(bool is_set) { return is_set ? 1.0 : 0.0; }
+
+constexpr auto kFleetMetrics = std::to_array<Metric<FleetReport>>({
+    {"fairlock_fleet_leader", "1: this node leads its partition of the fleet, and etcd confirms it",
+     [](const FleetReport& r) { return Flag(r.role == FleetRole::kLeader && !r.is_unsure); }},
+    {"fairlock_fleet_epoch", "Increases with each take-over; 0: this node knows no leader yet",
+     [](const FleetReport& r) { return Real(r.epoch); }},
+    {"fairlock_fleet_unsure", "1: this node leads, but has had no confirmation from etcd for 2 s",
+     [](const FleetReport& r) { return Flag(r.is_unsure); }},
+    {"fairlock_fleet_awaits_acceptance",
+     "1: etcd was restored from a backup, and no node leads until an operator accepts that",
+     [](const FleetReport& r) { return Flag(r.awaits_acceptance); }},
+    {"fairlock_etcd_commits_total", "Transactions that this process has committed as leader",
+     [](const FleetReport& r) { return Real(r.commits); }},
+    {"fairlock_etcd_committed_bytes_total", "Bytes that this process has written to etcd as leader",
+     [](const FleetReport& r) { return Real(r.committed_bytes); }},
+    {"fairlock_etcd_quota_bytes", "Quota of etcd's database (cluster_etcd_quota); 0: not checked",
+     [](const FleetReport& r) { return Real(r.quota_bytes); }},
+    {"fairlock_etcd_no_space", "1: etcd accepts no writes, because its NOSPACE alarm is raised",
+     [](const FleetReport& r) { return Flag(r.has_no_space); }},
 });
+
+// The names of the fleet and the node are labels only of this metric: a query that needs them joins
+// it with another metric.
+MetricFamily InfoFamily(const FleetReport& report) {
+  MetricFamily family = Family("fairlock_fleet_info", "Always 1");
+  AddSample(family, {{"fleet", report.fleet}, {"node", report.node}}, 1);
+  return family;
+}
+
+MetricFamily NodesFamily(const FleetReport& report) {
+  MetricFamily family = Family("fairlock_fleet_nodes", "Nodes of the partition, by their role");
+  const auto count = [&report](FleetRole role) {
+    return Real(std::ranges::count_if(report.nodes, [&](const FleetNode& node) {
+      return node.role == role && command::IsPeer(report, node);
+    }));
+  };
+  AddSample(family, {{"role", "leader"}}, count(FleetRole::kLeader));
+  AddSample(family, {{"role", "standby"}}, count(FleetRole::kStandby));
+  AddSample(family, {{"role", "lost"}}, count(FleetRole::kLost));
+  return family;
+}
+
+// There is no sample while etcd does not answer this node: the list of the nodes may be old.
+MetricFamily UnreachableFamily(const FleetReport& report) {
+  MetricFamily family = Family("fairlock_fleet_unreachable_nodes",
+                               "Nodes of the partition that most others cannot connect to");
+  if (!report.error.empty()) return family;
+  AddSample(family, {}, Real(std::ranges::count_if(report.nodes, [&](const FleetNode& node) {
+              return node.is_unreached && command::IsPeer(report, node);
+            })));
+  return family;
+}
+
+// The families have no samples until this node finds its own record in etcd.
+void AddLag(std::vector<MetricFamily>& families, const FleetReport& report) {
+  MetricFamily in_sync =
+      Family("fairlock_fleet_in_sync", "1: this node leads, or follows the log of the leader");
+  MetricFamily behind =
+      Family("fairlock_fleet_frames_behind",
+             "Frames of the leader's log that this node does not have yet; 0 on the leader");
+  const auto own = std::ranges::find(report.nodes, report.node, &FleetNode::name);
+  if (own != report.nodes.end()) {
+    AddSample(in_sync, {}, Flag(own->is_in_sync));
+    AddSample(behind, {}, Real(own->frames_behind));
+  }
+  families.push_back(std::move(in_sync));
+  families.push_back(std::move(behind));
+}
+
+// There are no sizes for a member that serves nothing.
+void AddMembers(std::vector<MetricFamily>& families, const FleetReport& report) {
+  MetricFamily up = Family("fairlock_etcd_member_up",
+                           "1: the etcd member serves this node, as of the last few seconds");
+  MetricFamily size = Family("fairlock_etcd_database_bytes", "Size of the member's database file");
+  MetricFamily in_use = Family("fairlock_etcd_database_in_use_bytes",
+                               "Size of the data in the member's database file; defragmenting the "
+                               "member would free the rest");
+  for (const EtcdMember& member : report.etcd) {
+    const Labels labels = {{"endpoint", member.endpoint}};
+    AddSample(up, labels, Flag(member.error.empty()));
+    if (!member.error.empty()) continue;
+    AddSample(size, labels, Real(member.size_bytes));
+    AddSample(in_use, labels, Real(member.size_in_use_bytes));
+  }
+  for (MetricFamily* family : {&up, &size, &in_use}) families.push_back(std::move(*family));
+}
+
+// A node reports only its own lag, because Prometheus reads the metrics of every node.
+void AddFleetFamilies(std::vector<MetricFamily>& families, const FleetReport& report) {
+  families.push_back(InfoFamily(report));
+  for (const auto& metric : kFleetMetrics) {
+    families.push_back(Family(metric.name, metric.help));
+    AddSample(families.back(), {}, metric.value(report));
+  }
+  families.push_back(NodesFamily(report));
+  families.push_back(UnreachableFamily(report));
+  AddLag(families, report);
+  families.push_back(SummaryFamily("fairlock_etcd_commit_seconds",
+                                   "How long etcd took to commit transactions of this process",
+                                   report.commits, Real(report.commits_us) / 1e6));
+  AddMembers(families, report);
+}
+
+MetricFamily FigureFamily(const command::Figure& figure, const command::Readings& source) {
+  MetricFamily family = Family(figure.metric_name, figure.help);
+  const command::FigureValue value = figure.value(source);
+  const auto* whole = std::get_if<std::uint64_t>(&value);
+  AddSample(family, {}, whole != nullptr ? Real(*whole) : std::get<double>(value));
+  return family;
+}
 
 // Returns one sample for each command whose count is not 0.
 MetricFamily CommandFamily(const command::ServerParts& server, std::string_view name,
                            std::string_view help, std::uint64_t command::CommandCounts::*count) {
-  MetricFamily family = Family(name, MetricType::Counter, help);
+  MetricFamily family = Family(name, help);
   const auto rows = server.table.rows();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::uint64_t value = server.statistics.commands.commands()[i].*count;
@@ -210,7 +208,7 @@ MetricFamily CommandFamily(const command::ServerParts& server, std::string_view 
 }
 
 MetricFamily ErrorFamily(const command::CommandStatistics& statistics) {
-  MetricFamily family = Family("fairlock_error_replies_total", MetricType::Counter,
+  MetricFamily family = Family("fairlock_error_replies_total",
                                "Requests answered with an error, by the first word of the error");
   for (const protocol::ErrorRow& error : protocol::AllErrors()) {
     // Protocol errors begin with ERR, so they are counted under that word.
@@ -222,7 +220,7 @@ MetricFamily ErrorFamily(const command::CommandStatistics& statistics) {
 }
 
 MetricFamily BuildFamily(const command::ServerFacts& facts) {
-  MetricFamily family = Family("fairlock_build_info", MetricType::Gauge, "Always 1");
+  MetricFamily family = Family("fairlock_build_info", "Always 1");
   AddSample(family, {{"version", facts.version}}, 1);
   return family;
 }
@@ -244,14 +242,16 @@ void AddHistogram(MetricFamily& family, Labels labels, const Buckets& buckets, d
   family.metric.push_back(std::move(sample));
 }
 
-void AddLoopFamilies(std::vector<MetricFamily>& families, const Source& source) {
+void AddLoopFamilies(std::vector<MetricFamily>& families, const command::Readings& source) {
   families.push_back(
-      Family("fairlock_turn_seconds", MetricType::Histogram,
-             "Duration of event loop iterations, not counting time spent waiting for work"));
-  AddHistogram(families.back(), {}, source.counters.turns_us, 1e6);
-  families.push_back(Family("fairlock_expiry_lag_seconds", MetricType::Histogram,
-                            "How late the event loop handled work that was due"));
-  AddHistogram(families.back(), {}, source.counters.expiry_lag_ms, 1e3);
+      Family("fairlock_turn_seconds",
+             "Duration of event loop iterations, not counting time spent waiting for work",
+             MetricType::Histogram));
+  AddHistogram(families.back(), {}, source.server.statistics.counters.turns_us, 1e6);
+  families.push_back(Family("fairlock_expiry_lag_seconds",
+                            "How late the event loop handled work that was due",
+                            MetricType::Histogram));
+  AddHistogram(families.back(), {}, source.server.statistics.counters.expiry_lag_ms, 1e3);
   const command::PersistenceReport& kept = source.persistence;
   families.push_back(SummaryFamily("fairlock_journal_commit_seconds",
                                    "Time from handing over a batch until its replies could be sent",
@@ -262,12 +262,12 @@ void AddLoopFamilies(std::vector<MetricFamily>& families, const Source& source) 
 
 // Adds the totals since the start, by label.
 void AddTotals(std::vector<MetricFamily>& families, const record::LabelTotals& totals) {
-  MetricFamily events = Family("fairlock_events_total", MetricType::Counter,
-                               "What happened to locks, by their label");
-  MetricFamily waits = Family("fairlock_wait_seconds", MetricType::Histogram,
-                              "Wait times of those granted a lock after waiting");
+  MetricFamily events = Family("fairlock_events_total", "What happened to locks, by their label");
+  MetricFamily waits =
+      Family("fairlock_wait_seconds", "Wait times of those granted a lock after waiting",
+             MetricType::Histogram);
   MetricFamily holds =
-      Family("fairlock_hold_seconds", MetricType::Histogram, "Duration of holds that have ended");
+      Family("fairlock_hold_seconds", "Duration of holds that have ended", MetricType::Histogram);
   for (const auto& total : totals.all()) {
     for (std::size_t i = 0; i < total->counts.size(); ++i) {
       AddSample(events, {{"label", total->label}, {"event", std::string(record::kCounterNames[i])}},
@@ -284,16 +284,11 @@ void AddTotals(std::vector<MetricFamily>& families, const record::LabelTotals& t
 // Adds the current values, by label.
 void AddSurvey(std::vector<MetricFamily>& families, const LockSurvey& survey,
                const record::LabelTotals* totals) {
-  struct Figure {
-    std::string_view name;
-    std::string_view help;
-    double (*value)(const LocksOfLabel&);
-  };
-  constexpr auto kFigures = std::to_array<Figure>({
+  constexpr auto kMetrics = std::to_array<Metric<LocksOfLabel>>({
       {"fairlock_oldest_wait_seconds", "How long the longest waiter has waited so far",
-       [](const LocksOfLabel& l) { return Seconds(l.longest_wait_ms); }},
+       [](const LocksOfLabel& l) { return Real(l.longest_wait_ms) / 1000; }},
       {"fairlock_oldest_hold_seconds", "How long the oldest hold has lasted so far",
-       [](const LocksOfLabel& l) { return Seconds(l.oldest_hold_ms); }},
+       [](const LocksOfLabel& l) { return Real(l.oldest_hold_ms) / 1000; }},
       {"fairlock_label_holders", "Current holds, by the label of the lock's oldest hold",
        [](const LocksOfLabel& l) { return Real(l.holders); }},
       {"fairlock_label_waiters", "Current waiters, by the label of the lock's oldest hold",
@@ -302,13 +297,13 @@ void AddSurvey(std::vector<MetricFamily>& families, const LockSurvey& survey,
        "Locks that currently have a hold with no expiry, by the label of the oldest hold",
        [](const LocksOfLabel& l) { return Real(l.endless_locks); }},
   });
-  for (const Figure& figure : kFigures) {
-    MetricFamily family = Family(figure.name, MetricType::Gauge, figure.help);
+  for (const auto& metric : kMetrics) {
+    MetricFamily family = Family(metric.name, metric.help);
     for (std::size_t i = 0; i < survey.by_label().size(); ++i) {
       // Labels may have been dropped from the totals since the survey.
       if (totals != nullptr && i >= totals->all().size()) break;
       const std::string label = totals == nullptr ? "" : totals->all()[i]->label;
-      AddSample(family, {{"label", label}}, figure.value(survey.by_label()[i]));
+      AddSample(family, {{"label", label}}, metric.value(survey.by_label()[i]));
     }
     families.push_back(std::move(family));
   }
@@ -334,17 +329,11 @@ class MetricsWork final : public SharedWork {
 std::string MetricsPage(command::ServerParts& server, const LockSurvey& survey,
                         engine::TimeMs now) {
   server.availability.LookAtMemory(now);
-  const Source source{.server = server,
-                      .counters = server.statistics.counters,
-                      .locks = server.locks.engine().counts(),
-                      .resources = server.environment.resources.Resources(),
-                      .persistence = server.environment.ReportPersistence(),
-                      .now = now};
+  const command::Readings source(server, now);
   std::vector<MetricFamily> families;
   families.push_back(BuildFamily(server.environment.facts));
-  for (const Metric& metric : kMetrics) {
-    families.push_back(Family(metric.name, metric.type, metric.help));
-    AddSample(families.back(), {}, metric.value(source));
+  for (const command::Figure& figure : command::AllFigures()) {
+    if (!figure.metric_name.empty()) families.push_back(FigureFamily(figure, source));
   }
   AddLoopFamilies(families, source);
   const command::Fleet* const fleet = server.environment.fleet;
@@ -375,6 +364,36 @@ std::string MetricsPage(command::ServerParts& server, const LockSurvey& survey,
 
 std::unique_ptr<SharedWork> MakeMetricsPage(command::ServerParts& server) {
   return std::make_unique<MetricsWork>(server);
+}
+
+LockSurvey::LockSurvey(command::ServerParts& server) : server_(server) {
+  const record::LabelTotals* totals = server.recorder.totals();
+  by_label_.resize(totals == nullptr ? 1 : totals->all().size());
+}
+
+bool LockSurvey::Step(engine::TimeMs now) {
+  const engine::LockEngine& engine = server_.locks.engine();
+  // Scans the locks a second time, because the summary does not say whether a hold is endless.
+  engine.inspection().Scan(
+      cursor_, kLocksPerStep, {.is_endless = true}, now,
+      [this](const engine::LockSummary& lock) { ++OfLabel(lock.label).endless_locks; });
+  cursor_ = engine.inspection().Scan(
+      cursor_, kLocksPerStep, {}, now, [this](const engine::LockSummary& lock) {
+        LocksOfLabel& label = OfLabel(lock.label);
+        label.holders += lock.holder_count;
+        label.waiters += lock.waiter_count;
+        label.oldest_hold_ms = std::max(label.oldest_hold_ms, lock.oldest_hold_ms);
+        label.longest_wait_ms = std::max(label.longest_wait_ms, lock.longest_wait_ms);
+      });
+  return cursor_ == 0;
+}
+
+LocksOfLabel& LockSurvey::OfLabel(std::string_view label) {
+  const record::LabelTotals* totals = server_.recorder.totals();
+  const std::size_t index = totals == nullptr ? 0 : totals->IndexOf(label);
+  // A label that is newer than the beginning of the walk has no entry, so it counts as
+  // LabelTotals::kOther, at index 1.
+  return by_label_[index < by_label_.size() ? index : 1];
 }
 
 }  // namespace fairlock::http

@@ -1,10 +1,11 @@
-// Figures of the whole server, minute by minute.
+// Figures of the whole server, minute by minute, and all figures that the HTTP code stores itself.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "server/command/server_parts.h"
+#include "server/http/shared_answers.h"
 
 namespace fairlock::http {
 
@@ -40,6 +41,12 @@ class MinuteFigures {
  private:
   std::vector<Moment> moments_;  // a ring of kMinutesMax + 1
   std::size_t next_ = 0;
+};
+
+// The figures that the HTTP code stores itself. Loop-confined.
+struct Figures {
+  MinuteFigures minutes;
+  SharedAnswers shared;
 };
 
 }  // namespace fairlock::http

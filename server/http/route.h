@@ -13,13 +13,16 @@
 #include "server/engine/api/types.h"
 #include "server/http/exchange.h"
 
+namespace fairlock::protocol {
+struct Schema;
+}
+
 namespace fairlock::http {
 
 class CommandCaller;
 struct Figures;
 class Inputs;
 struct Route;
-struct Schema;
 
 enum class ValueType : std::uint8_t {
   kText,       // any bytes; in a body, a value n that is not UTF-8 is given as n_base64
@@ -92,9 +95,9 @@ struct Route {
   std::string_view name;     // of the operation; unique
   std::string_view summary;  // one sentence without a full stop
   std::span<const Parameter> parameters;
-  const Schema* answer = nullptr;   // schema of the JSON; null: the answer is text
-  bool needs_locks = true;          // refused while locks are loaded from the disk
-  bool is_web_socket = false;       // its handler answers requests without Upgrade
+  const protocol::Schema* answer = nullptr;  // schema of the JSON; null: the answer is text
+  bool needs_locks = true;                   // refused while locks are loaded from the disk
+  bool is_web_socket = false;                // its handler answers requests without Upgrade
   std::string_view plain_503 = {};  // the meaning of a 503 in plain text; empty: there is none
   // Its body is not read for parameters, and need not be JSON.
   bool takes_any_body = false;

@@ -1,6 +1,10 @@
 #include "server/http/schema.h"
 
+#include <algorithm>
 #include <array>
+
+#include "protocol/lock_columns.h"
+#include "server/command/locks/lock_fields.h"
 
 namespace fairlock::http {
 
@@ -10,6 +14,14 @@ using enum FieldType;
 
 constexpr bool kMayBeNull = true;
 constexpr bool kMayBeMissing = true;
+
+template <std::size_t... kSizes>
+consteval auto Joined(const std::array<Field, kSizes>&... parts) {
+  std::array<Field, (kSizes + ...)> joined{};
+  auto* end = joined.begin();
+  ((end = std::copy(parts.begin(), parts.end(), end)), ...);
+  return joined;
+}
 
 constexpr auto kErrorFields = std::to_array<Field>({
     {"code", kText, "A stable word, such as ERR or NOPERM"},
@@ -84,92 +96,22 @@ constexpr auto kClusterFields = std::to_array<Field>({
     {"cluster", kObject, "null: this server is not a node of a fleet", kMayBeNull, false, &kFleet},
 });
 
-constexpr auto kLockRowFields = std::to_array<Field>({
-    {"key", kText, ""},
-    {"db", kInteger, ""},
-    {"holders", kInteger, ""},
-    {"waiters", kInteger, ""},
-    {"longest_wait_ms", kInteger, "Longest wait of the current waiters"},
-    {"oldest_hold_ms", kInteger, "Duration of the oldest current hold"},
-    {"label", kText, "Label of the oldest hold", kMayBeNull},
-    {"limit", kInteger, ""},
-    {"first_owner", kText, "The oldest holder", kMayBeNull},
-    {"library", kText, "Of a lock that is a small value: the library", false, kMayBeMissing},
-    {"ttl_ms", kInteger, "With library: time until the last hold ends; null: no end", kMayBeNull,
-     kMayBeMissing},
-});
-constexpr Schema kLockRow = {"LockRow", kLockRowFields};
+constexpr Schema kLockRow = {"LockRow", protocol::kLockColumns};
 constexpr auto kLocksFields = std::to_array<Field>({
     {"locks", kObjects, "", false, false, &kLockRow},
     {"cursor", kText, "Where the next page begins; 0: there is none"},
     {"found", kInteger, "With sort: the total number", false, kMayBeMissing},
 });
 
-constexpr auto kHolderFields = std::to_array<Field>({
-    {"owner", kText, ""},
-    {"token", kInteger, "The fencing token of the grant"},
-    {"meta", kText, "", kMayBeNull},
-    {"label", kText, "", kMayBeNull},
-    {"since", kInteger, "Unix time in milliseconds"},
-    {"held_ms", kInteger, ""},
-    {"ttl_ms", kInteger, "Time left on the lease; null: it never expires", kMayBeNull},
-    {"limit", kInteger, ""},
-    {"mode", kText, "exclusive or shared"},
-    {"session", kInteger, "1: it ends with its connection", kMayBeNull},
-    {"keys", kInteger, "Number of keys of the MLOCK that it came from"},
-    {"channel", kText, "Of NOTIFY", kMayBeNull},
-    {"address", kText, "Of the client", kMayBeNull},
-    {"name", kText, "Of the client", kMayBeNull},
-    {"user", kText, "", kMayBeNull},
-    {"connected", kInteger, "1: that connection is still open", kMayBeNull},
-    {"leaving", kInteger, "1: BREAK with GRACE ends it by force when ttl_ms are over"},
-});
-constexpr Schema kHolder = {"Holder", kHolderFields};
-constexpr auto kPlaceFields = std::to_array<Field>({
-    {"position", kInteger, "1: the next"},
-    {"owner", kText, ""},
-    {"meta", kText, "", kMayBeNull},
-    {"label", kText, "", kMayBeNull},
-    {"since", kInteger, "Unix time in milliseconds"},
-    {"waited_ms", kInteger, ""},
-    {"wait_left_ms", kInteger, "Time until it gives up; null: never", kMayBeNull},
-    {"keep_ms", kInteger, "How long the place is kept without a request", kMayBeNull},
-    {"state", kText, "Such as waiting, absent or reserved"},
-    {"limit", kInteger, ""},
-    {"mode", kText, "exclusive or shared"},
-    {"keys", kInteger, "Of its MLOCK"},
-    {"channel", kText, "Of NOTIFY", kMayBeNull},
-    {"address", kText, "Of the client", kMayBeNull},
-    {"name", kText, "Of the client", kMayBeNull},
-    {"user", kText, "", kMayBeNull},
-    {"connected", kInteger, "1: that connection is still open", kMayBeNull},
-});
-constexpr Schema kPlace = {"Place", kPlaceFields};
 constexpr auto kLineFields = std::to_array<Field>({
-    {"line", kObjects, "The places in order", false, false, &kPlace},
+    {"line", kObjects, "The places in order", false, false, &command::kPlaceSchema},
 });
-constexpr auto kLockFields = std::to_array<Field>({
-    {"key", kText, ""},
-    {"db", kInteger, ""},
-    {"limit", kInteger, ""},
-    {"mode", kText, "exclusive, shared, free, or value: a small value that is no known lock"},
-    {"holders", kObjects, "The first 100, the oldest first", false, false, &kHolder},
-    {"holder_count", kInteger, "How many there are"},
-    {"waiters", kInteger, ""},
-    {"reserved", kInteger, "Slots reserved for owners whose turn has come"},
-    {"cooling_ms", kInteger, "Time until the cooldown of the last slot ends"},
-    {"override", kInteger, "The LIMIT that an operator has set; 0: drained", kMayBeNull},
-    {"acquired", kInteger, ""},
-    {"granted_after_wait", kInteger, ""},
-    {"denied", kInteger, ""},
-    {"expired", kInteger, ""},
-    {"hold_mean_ms", kInteger, "Mean duration of the most recent holds", kMayBeNull},
-    {"wait_mean_ms", kInteger, "Mean duration of the most recent waits", kMayBeNull},
-    {"line", kObjects, "The first 100 places", false, false, &kPlace},
-    {"type", kText, "Of a key that has a small value: hash, list, zset or set", false,
-     kMayBeMissing},
-    {"library", kText, "Of a lock that is a small value: the library", false, kMayBeMissing},
-});
+constexpr auto kLockFields = Joined(
+    std::to_array<Field>({{"key", kText, ""}, {"db", kInteger, ""}}), command::kLockInfoFields,
+    std::to_array<Field>({
+        {"holder_count", kInteger, "How many there are"},
+        {"line", kObjects, "The first 100 places", false, false, &command::kPlaceSchema},
+    }));
 
 constexpr auto kEventFields = std::to_array<Field>({
     {"at", kInteger, "Unix time in milliseconds"},
@@ -302,17 +244,7 @@ constexpr auto kAccessFields = std::to_array<Field>({
     {"may", kTexts, "Which of break, cancel, limits, clients and settings are allowed"},
 });
 
-constexpr auto kLimitFields = std::to_array<Field>({
-    {"pattern", kText, ""},
-    {"db", kInteger, ""},
-    {"limit", kInteger, "0: drained"},
-    {"reason", kText, "", kMayBeNull},
-    {"user", kText, "Who set it", kMayBeNull},
-    {"address", kText, "From where", kMayBeNull},
-    {"since", kInteger, "Unix time in milliseconds"},
-    {"left_ms", kInteger, "null: until it is deleted", kMayBeNull},
-});
-constexpr Schema kLimit = {"Limit", kLimitFields};
+constexpr Schema kLimit = {"Limit", command::kOverrideFields};
 constexpr auto kLimitsFields = std::to_array<Field>({
     {"limits", kObjects, "", false, false, &kLimit},
 });
@@ -340,7 +272,7 @@ constexpr auto kAcquiredFields = std::to_array<Field>({
     {"position", kInteger, "The place in the queue", kMayBeNull},
     {"waiters", kInteger, "How many wait"},
     {"eta_ms", kInteger, "When it is probably granted", kMayBeNull},
-    {"holders", kObjects, "The first holders", false, false, &kHolder},
+    {"holders", kObjects, "The first holders", false, false, &command::kHolderSchema},
 });
 constexpr auto kRenewedFields = std::to_array<Field>({{"renewed", kInteger, "1: it was held"}});
 constexpr auto kReleasedFields = std::to_array<Field>({{"released", kInteger, "1: it was held"}});

@@ -1,38 +1,13 @@
 // Describes the JSON of answers, for the OpenAPI document.
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string_view>
+#include "protocol/field.h"
 
 namespace fairlock::http {
 
-enum class FieldType : std::uint8_t {
-  kText,
-  kInteger,
-  kFlag,
-  kObject,        // described by `schema`
-  kObjects,       // an array of objects
-  kIntegers,      // an array
-  kTexts,         // an array
-  kTextOrNumber,  // the value of an option: either type
-};
-
-struct Schema;
-
-struct Field {
-  std::string_view name;
-  FieldType type = FieldType::kText;
-  std::string_view description = {};
-  bool is_nullable = false;
-  bool is_optional = false;  // may be missing
-  const Schema* of = nullptr;
-};
-
-struct Schema {
-  std::string_view name;
-  std::span<const Field> fields;
-};
+using protocol::Field;
+using protocol::FieldType;
+using protocol::Schema;
 
 // Each is defined in schema.cc.
 extern const Schema kErrorSchema;

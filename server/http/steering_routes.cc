@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "json/reply_json.h"
+#include "protocol/lock_columns.h"
 #include "server/http/answers.h"
 #include "server/http/command_caller.h"
 #include "server/http/inputs.h"
-#include "server/http/lock_walk.h"
 #include "server/http/route.h"
 #include "server/http/schema.h"
 
@@ -34,9 +34,10 @@ class BreakMatching final : public Job {
     commands_.SelectDatabase(database_);
     std::vector<Held> page;
     const bool is_last = walk_.Step(commands_, now, [&](protocol::Reply& row) {
-      if (row.elements[1].integer == 0) return;
-      page.push_back({.key = std::move(row.elements[0].text),
-                      .is_of_library = row.elements.size() > kColumns});
+      if (row.elements[protocol::LockColumn("holders")].integer == 0) return;
+      const bool is_of_library = protocol::IsOfLibrary(row);
+      page.push_back({.key = std::move(row.elements[protocol::LockColumn("key")].text),
+                      .is_of_library = is_of_library});
     });
     if (walk_.error()) return RefusalOf(*walk_.error());
     for (const auto& [key, is_of_library] : page) {
@@ -64,7 +65,6 @@ class BreakMatching final : public Job {
   }
 
  private:
-  static constexpr std::size_t kColumns = 9;  // of a row of LOCKS, unless it is of a library
   struct Held {
     std::string key;
     bool is_of_library;

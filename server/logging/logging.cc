@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -56,8 +57,10 @@ Log::~Log() {
   pool_.reset();
 }
 
-void Log::SetLevel(std::string_view level) {
-  logger_->set_level(spdlog::level::from_str(std::string(level)));
+void Log::SetLevel(LogLevel level) {
+  constexpr std::array kLevels = {spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
+                                  spdlog::level::err};
+  logger_->set_level(kLevels[static_cast<std::size_t>(level)]);
 }
 
 std::string Escaped(std::string_view client_bytes) { return command::Quoted(client_bytes); }

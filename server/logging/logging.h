@@ -1,12 +1,13 @@
 // The server's log.
 //
-// The levels mean: error: the operator must act; warning: clients are refused or disconnected;
-// info: starts, stops and configuration changes; debug: connections are opened or closed. The lines
-// of the audit are written at every level.
+// An error means that the operator must act, and a warning that clients are refused or
+// disconnected. Starts, stops and configuration changes are info, and opened and closed connections
+// are debug. The lines of the audit are written at every level.
 #pragma once
 
 #include <spdlog/async.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,9 +16,11 @@
 
 namespace fairlock::server {
 
+enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarning, kError };
+
 struct LogOptions {
-  std::string level = "info";  // debug, info, warning or error
-  std::string file;            // empty: standard error
+  LogLevel level = LogLevel::kInfo;
+  std::string file;  // empty means standard error
 };
 
 // A dedicated thread writes the lines, so a sink that blocks never blocks the caller. When the
@@ -51,7 +54,7 @@ class Log {
   // Writes "audit: TEXT" as information that no level leaves out.
   void Audit(std::string_view text) { audit_logger_->info("audit: {}", text); }
 
-  void SetLevel(std::string_view level);
+  void SetLevel(LogLevel level);
   // The descriptor that lines are written to; open during the lifetime of the log.
   int descriptor() const { return sink_->descriptor(); }
 

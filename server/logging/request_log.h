@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "server/command/environment/environment.h"
-#include "server/command/environment/line_budget.h"
 #include "server/logging/log_throttle.h"
 #include "server/logging/logging.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "server/command/environment/line_budget.h"
+#include "server/command/environment/environment.h"
 #include "server/engine/api/event.h"
 #include "server/engine/state/client_table.h"
 #include "server/logging/logging.h"
@@ -19,8 +19,8 @@ class SlowLockLog final : public engine::EventSink {
   static constexpr std::uint64_t kLinesMax = 20;
 
   struct Limits {
-    engine::DurationMs wait_ms = 0;  // 0: no wait is logged
-    engine::DurationMs hold_ms = 0;  // 0: no hold is logged
+    engine::DurationMs wait_ms = 0;  // if 0, no wait is logged
+    engine::DurationMs hold_ms = 0;  // if 0, no hold is logged
   };
 
   // Both arguments must outlive this object.

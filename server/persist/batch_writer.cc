@@ -1,8 +1,10 @@
 #include "server/persist/batch_writer.h"
 
 #include <algorithm>
+#include <cassert>
+#include <utility>
 
-#include "server/persist/long_leases.h"
+#include "server/persist/persist_limits.h"
 #include "storage/records/rows.h"
 
 namespace fairlock::persist {
@@ -51,7 +53,7 @@ void DropRepeats(std::vector<engine::ChangeLog::Name>& names) {
 BatchWriter::BatchWriter(engine::LockEngine& engine, engine::TimeMs now) : engine_(engine) {
   changes_.Clear(engine.next_token());
   // Those that were restored are written again, with ages of this run.
-  for (const engine::LimitOverride& limit : engine_.Limits(now).all()) {
+  for (const engine::LimitOverride& limit : engine_.limits().Overrides(now).all()) {
     stored_limits_.emplace(std::pair(limit.db, limit.pattern), StoredLimit{limit, 0});
   }
   changes_.have_limits_changed = true;
@@ -61,15 +63,18 @@ BatchWriter::BatchWriter(engine::LockEngine& engine, engine::TimeMs now) : engin
 BatchWriter::~BatchWriter() { engine_.set_change_log(nullptr); }
 
 void BatchWriter::Write(const Moment& moment, storage::RecordWriter& batch, GrantsOfBatch& grants) {
+  AssertInLoop();
+  assert(grants.names.empty());
   // Ends come first, because a place that has ended and returned is written again below.
   WriteEnds(batch);
   WriteHolds(batch, grants);
   for (const engine::ChangeLog::Name& name : changes_.cooling) {
-    if (const auto cooldown = engine_.FindCooldownRow(name, moment.now)) PutRow(batch, *cooldown);
+    if (const auto cooldown = engine_.snapshots().FindCooldownRow(name, moment.now))
+      PutRow(batch, *cooldown);
   }
   for (const engine::ChangeLog::PlaceName& name : changes_.places) {
     const std::string_view owner = changes_.Text(name.owner_begin, name.owner_size);
-    const auto place = engine_.FindPlaceRow(name, owner);
+    const auto place = engine_.snapshots().FindPlaceRow(name, owner);
     if (!place) continue;
     // A repeated request may have dropped its KEEP.
     if (place->keep_ms > 0 || engine_.options().stores_all_places) {
@@ -103,7 +108,7 @@ void BatchWriter::WriteEnds(storage::RecordWriter& batch) const {
 void BatchWriter::WriteHolds(storage::RecordWriter& batch, GrantsOfBatch& grants) {
   DropRepeats(changes_.holds);
   for (const engine::ChangeLog::Name& name : changes_.holds) {
-    const auto hold = engine_.FindHoldRow(name);
+    const auto hold = engine_.snapshots().FindHoldRow(name);
     if (!hold) continue;
     PutRow(batch, *hold);
     has_long_leases_ |= IsLongLease(hold->claim.lease_ms);
@@ -119,7 +124,7 @@ void BatchWriter::WriteChangedLimits(const Moment& moment, storage::RecordWriter
   auto gone = std::move(stored_limits_);
   stored_limits_.clear();
   std::uint64_t age = 0;
-  const std::vector<engine::LimitOverride>& limits = engine_.Limits(moment.now).all();
+  const std::vector<engine::LimitOverride>& limits = engine_.limits().Overrides(moment.now).all();
   // Among equally specific ones, the newest comes first.
   for (auto at = limits.rbegin(); at != limits.rend(); ++at) {
     const engine::LimitOverride& limit = *at;
@@ -138,9 +143,37 @@ void BatchWriter::WriteChangedLimits(const Moment& moment, storage::RecordWriter
 }
 
 void BatchWriter::WriteLimits(const Moment& moment, storage::RecordWriter& slice) {
-  const std::vector<engine::LimitOverride>& limits = engine_.Limits(moment.now).all();
+  AssertInLoop();
+  const std::vector<engine::LimitOverride>& limits = engine_.limits().Overrides(moment.now).all();
   for (auto at = limits.rbegin(); at != limits.rend(); ++at) {
     PutRow(slice, RowOf(*at, next_limit_age_++, moment));
+  }
+}
+
+void UndeliveredGrants::Add(std::uint64_t batch, engine::TimeMs now, GrantsOfBatch grants) {
+  AssertInLoop();
+  assert(batches_.empty() || batches_.back().number <= batch);
+  if (!grants.names.empty()) batches_.push_back({batch, now, std::move(grants)});
+}
+
+void UndeliveredGrants::MoveOn(engine::LockEngine& engine, Batch& batch, engine::TimeMs now) {
+  const engine::DurationMs delay_ms = now - batch.since;
+  if (delay_ms == 0) return;
+  for (const engine::ChangeLog::Name& name : batch.grants.names) {
+    engine.ExtendUnsentLease(name, delay_ms);
+  }
+  batch.since = now;
+}
+
+void UndeliveredGrants::Delay(engine::LockEngine& engine, std::uint64_t completed,
+                              engine::TimeMs now) {
+  AssertInLoop();
+  while (!batches_.empty() && batches_.front().number <= completed) {
+    MoveOn(engine, batches_.front(), now);
+    batches_.pop_front();
+  }
+  for (Batch& batch : batches_) {
+    if (batch.since + batch.grants.lease_ms_min <= now) MoveOn(engine, batch, now);
   }
 }
 

@@ -4,11 +4,13 @@
 #include <array>
 #include <cassert>
 #include <cstring>
+#include <limits>
 #include <tuple>
 #include <utility>
 
-#include "server/persist/long_leases.h"
-#include "server/persist/row_bounds.h"
+#include "server/engine/api/types.h"
+#include "server/persist/persist_limits.h"
+#include "storage/records/token_blocks.h"
 
 namespace fairlock::persist {
 
@@ -266,7 +268,7 @@ std::uint64_t LoadedRows::newest_token() const {
 
 engine::DurationMs LoadedRows::RestoreInto(engine::LockEngine& engine,
                                            const RestoreOptions& options) const {
-  engine.ReserveLocks(holds_.size());
+  engine.restoration().ReserveLocks(holds_.size());
   engine::DurationMs longest_ms = 0;
   rows::Hold hold;
   for (std::size_t i = 0; i < holds_.size(); ++i) {
@@ -281,23 +283,23 @@ engine::DurationMs LoadedRows::RestoreInto(engine::LockEngine& engine,
           1);
       longest_ms = std::max(longest_ms, *hold.remaining_ms);
     }
-    engine.Restore(hold, options.restart_grace_ms, options.now);
+    engine.restoration().Restore(hold, options.restart_grace_ms, options.now);
   }
   rows::Cooldown cooldown;
   for (const Ranked& ranked : cooling_) {
     if (!storage::DecodeRow(ranked.key, ranked.value, cooldown)) continue;
-    engine.Restore(cooldown, options.now);
+    engine.restoration().Restore(cooldown, options.now);
   }
   rows::Place place;
   for (const Ranked& ranked : places_) {
     if (!storage::DecodeRow(ranked.key, ranked.value, place)) continue;
-    engine.Restore(place, options.restart_grace_ms, options.now);
+    engine.restoration().Restore(place, options.restart_grace_ms, options.now);
   }
   storage::LimitRow limit;
   for (const Ranked& ranked : limits_) {
     if (!storage::DecodeRow(ranked.key, ranked.value, limit)) continue;
     // If there are more overrides than are allowed now, the newest are dropped.
-    if (!engine.SetLimit(OverrideOf(limit, options), options.now)) break;
+    if (!engine.limits().Set(OverrideOf(limit, options), options.now)) break;
   }
   return longest_ms;
 }
@@ -327,6 +329,65 @@ void LoadedRows::RestoreElements(values::Value& value, std::uint64_t number) con
   std::ranges::sort(in_order, {}, &rows::Element::place);
   for (const rows::Element& each : in_order) values::ValueStore::Restore(value, each);
   values::ValueStore::EndRestore(value);
+}
+
+namespace {
+
+bool IsDuration(rows::DurationMs duration_ms) { return duration_ms <= engine::kForever; }
+
+bool IsKey(std::uint8_t db, std::string_view key) {
+  return db < engine::kDatabases && key.size() <= engine::kKeyBytesMax;
+}
+
+// All tokens are below the highest possible ceiling.
+bool IsHoldId(const rows::HoldId& id) {
+  return IsKey(id.db, id.key) && id.token > 0 && id.token < storage::kTokenCeilingMax;
+}
+
+bool IsMode(const rows::Mode& mode) { return mode.limit >= 1 && mode.limit <= engine::kLimitMax; }
+
+bool IsClaim(const rows::Claim& claim) {
+  return !claim.owner.empty() && claim.owner.size() <= engine::kOwnerBytesMax &&
+         IsMode(claim.mode) && claim.lease_ms <= engine::kLeaseMsMax &&
+         IsDuration(claim.terms.session_grace_ms.value_or(0)) &&
+         IsDuration(claim.terms.min_hold_ms) &&
+         claim.meta.value_or("").size() <= engine::kMetaBytesMax &&
+         claim.label.size() <= engine::kLabelBytesMax && !claim.channel.value_or("-").empty() &&
+         claim.mlock_keys.size() <= engine::kMlockKeysMax;
+}
+
+bool IsOfMlock(std::string_view key, const rows::Claim& claim) {
+  const auto& keys = claim.mlock_keys;
+  return keys.empty() || std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+}  // namespace
+
+bool IsWithinBounds(const rows::Hold& row) {
+  return IsHoldId(row.id) && IsOfMlock(row.id.key, row.claim) && IsClaim(row.claim) &&
+         IsDuration(row.remaining_ms.value_or(0)) && (!row.is_leaving || row.claim.lease_ms > 0);
+}
+
+bool IsWithinBounds(const rows::Place& row) {
+  return IsKey(row.db, row.key) && IsClaim(row.claim) && IsOfMlock(row.key, row.claim) &&
+         row.arrival > 0 && row.keep_ms <= std::numeric_limits<std::uint32_t>::max() &&
+         IsDuration(row.wait_ms.value_or(0));
+}
+
+bool IsWithinBounds(const rows::Cooldown& row) {
+  return IsHoldId(row.id) && IsMode(row.mode) && IsDuration(row.length_ms) &&
+         IsDuration(row.remaining_ms.value_or(0));
+}
+
+bool IsWithinBounds(const rows::Value& row) {
+  return IsKey(row.id.db, row.id.key) && row.ttl_ms <= engine::kLeaseMsMax &&
+         IsDuration(row.remaining_ms.value_or(0));
+}
+
+bool IsWithinBounds(const storage::LimitRow& row) {
+  return IsKey(row.id.db, row.id.pattern) && !row.id.pattern.empty() &&
+         row.limit <= engine::kLimitMax &&
+         row.length_ms.value_or(0) <= static_cast<std::uint64_t>(engine::kForever);
 }
 
 }  // namespace fairlock::persist

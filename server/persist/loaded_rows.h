@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "server/engine/lock_engine.h"
-#include "server/persist/served_marks.h"
+#include "server/persist/served_time.h"
 #include "server/values/value_store.h"
 #include "storage/log/load_log.h"
 #include "storage/records/rows.h"
@@ -129,5 +129,13 @@ class LoadedRows final : public storage::ChangeSink {
   LastRun last_run_;
   bool has_long_leases_ = false;
 };
+
+// Whether the engine accepts the values of a stored row. They may be out of bounds even if the row
+// is well-formed, because it may come from a version with different bounds.
+bool IsWithinBounds(const rows::Hold& row);
+bool IsWithinBounds(const rows::Place& row);
+bool IsWithinBounds(const rows::Cooldown& row);
+bool IsWithinBounds(const storage::LimitRow& row);
+bool IsWithinBounds(const rows::Value& row);
 
 }  // namespace fairlock::persist

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "server/persist/loaded_rows.h"
-#include "storage/data_folder/data_folder_home.h"
+#include "storage/data_folder/open_data.h"
 
 namespace fairlock::persist {
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "server/engine/api/types.h"
+
 namespace fairlock::persist {
 
 // While more bytes than this have been handed over but not yet written, the loop decides nothing.
@@ -28,5 +30,14 @@ struct SnapshotPace {
 
 // A slice with values ends at this size.
 inline constexpr std::size_t kValueBytesOfASlice = std::size_t{256} << 10;
+
+// The leases whose remaining time is stored while they run.
+//
+// After a crash, a lease starts over. To prevent weekly crashes from keeping a lease alive forever,
+// leases of at least ten minutes are stored again whenever another tenth of them has passed.
+inline constexpr engine::DurationMs kLongLeaseMs = 600'000;
+inline constexpr engine::DurationMs kLongLeaseSweepMs = kLongLeaseMs / 10;
+
+constexpr bool IsLongLease(engine::DurationMs lease_ms) { return lease_ms >= kLongLeaseMs; }
 
 }  // namespace fairlock::persist

@@ -1,9 +1,9 @@
 #include "server/persist/snapshot_task.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "server/persist/persist_limits.h"
-#include "server/persist/row_writer.h"
 
 namespace fairlock::persist {
 
@@ -28,13 +28,14 @@ std::optional<SnapshotTask::Cursor> SnapshotTask::WritePart(const Cursor& cursor
                                                             const engine::RowDetail& detail,
                                                             engine::TimeMs now) {
   if (cursor.is_in_values) {
+    assert(values_);
     const values::ValueDetail value_detail{.with_time_left = detail.with_time_left};
     if (values_->WriteSlice(pace_.locks_of_a_slice, value_detail, now, slice_)) return cursor;
     return std::nullopt;
   }
   RowWriter rows(slice_);
   const std::uint64_t next =
-      engine_.ScanRows(cursor.next, pace_.locks_of_a_slice, detail, begun_at_, rows);
+      engine_.snapshots().ScanRows(cursor.next, pace_.locks_of_a_slice, detail, begun_at_, rows);
   if (next != 0) return Cursor{.next = next};
   if (!values_) return std::nullopt;
   values_->BeginSnapshot();
@@ -42,12 +43,14 @@ std::optional<SnapshotTask::Cursor> SnapshotTask::WritePart(const Cursor& cursor
 }
 
 void SnapshotTask::Advance(engine::TimeMs now, const WriteHead& write_head) {
+  AssertInLoop();
   if (!cursor_) {
     if (!IsDue()) return;
     journal_.BeginSnapshot();
     cursor_ = Cursor();
     begun_at_ = now;
     batch_bytes_ = snapshot_bytes_ = 0;
+    assert(slice_.empty());
     write_head(slice_);
   }
   if (IsHeldUp()) return;
@@ -55,10 +58,12 @@ void SnapshotTask::Advance(engine::TimeMs now, const WriteHead& write_head) {
   cursor_ = WritePart(*cursor_, detail, now);
   snapshot_bytes_ += slice_.size();
   journal_.AppendSlice(slice_);
+  assert(slice_.empty());
   if (!cursor_) journal_.FinishSnapshot();
 }
 
 void SnapshotTask::WriteFinal(engine::TimeMs now, const WriteHead& write_head) {
+  AssertInLoop();
   journal_.BeginSnapshot();
   write_head(slice_);
   cursor_ = Cursor();
@@ -72,11 +77,28 @@ void SnapshotTask::WriteFinal(engine::TimeMs now, const WriteHead& write_head) {
 }
 
 void SnapshotTask::WriteEmpty(const WriteHead& write_head) {
+  AssertInLoop();
   journal_.BeginSnapshot();
   write_head(slice_);
   journal_.AppendSlice(slice_);
   journal_.FinishSnapshot();
   batch_bytes_ = 0;
+}
+
+void LongLeaseSweep::Advance(engine::TimeMs now, storage::RecordWriter& batch) {
+  AssertInLoop();
+  if (!cursor_) {
+    if (now < NextDeadline()) return;
+    cursor_ = 0;
+    to_ = now;
+  }
+  RowWriter rows(batch);
+  const std::uint64_t next = engine_.snapshots().ScanLongLeases(*cursor_, locks_of_a_slice_,
+                                                                kLongLeaseMs, from_, to_, rows);
+  cursor_ = next;
+  if (next != 0) return;
+  cursor_.reset();
+  from_ = to_;
 }
 
 }  // namespace fairlock::persist

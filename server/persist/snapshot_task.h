@@ -5,17 +5,21 @@
 #include <functional>
 #include <optional>
 
+#include "contracts/loop_confined.h"
+#include "server/engine/api/change_log.h"
 #include "server/engine/lock_engine.h"
 #include "server/persist/persist_limits.h"
 #include "server/persist/value_writer.h"
 #include "storage/log/journal.h"
+#include "storage/records/record.h"
+#include "storage/records/rows.h"
 
 namespace fairlock::persist {
 
 // A snapshot begins when the batches since the last one would take long to read: when their size,
 // with an addition for each of them, reaches a bound. So the log stays short and the next start
-// fast. Loop-confined.
-class SnapshotTask {
+// fast.
+class SnapshotTask : contracts::LoopConfined {
  public:
   // Writes the rows of a snapshot that do not belong to locks.
   using WriteHead = std::function<void(storage::RecordWriter& slice)>;
@@ -67,6 +71,43 @@ class SnapshotTask {
   std::uint64_t snapshot_bytes_;  // the size of the last snapshot
   std::optional<Cursor> cursor_;
   engine::TimeMs begun_at_ = 0;  // the time from which the time left is counted
+};
+
+// Writes the rows that the engine reports into a record.
+//
+// The record must outlive the writer.
+class RowWriter final : public engine::RowSink {
+ public:
+  explicit RowWriter(storage::RecordWriter& record) : record_(record) {}
+
+  void Take(const rows::Hold& hold) override { PutRow(record_, hold); }
+  void Take(const rows::Place& place) override { PutRow(record_, place); }
+  void Take(const rows::Cooldown& cooldown) override { PutRow(record_, cooldown); }
+
+ private:
+  storage::RecordWriter& record_;
+};
+
+// Periodically stores the remaining time of long leases while they run.
+//
+// Visits all locks once a minute, some of them in each turn, and stores each long lease again when
+// another tenth of it has passed.
+class LongLeaseSweep : contracts::LoopConfined {
+ public:
+  LongLeaseSweep(engine::LockEngine& engine, std::size_t locks_of_a_slice, engine::TimeMs now)
+      : engine_(engine), locks_of_a_slice_(locks_of_a_slice), from_(now) {}
+
+  bool is_in_progress() const { return cursor_.has_value(); }
+  engine::TimeMs NextDeadline() const { return from_ + kLongLeaseSweepMs; }
+  // Adds the rows of the locks that it visits now.
+  void Advance(engine::TimeMs now, storage::RecordWriter& batch);
+
+ private:
+  engine::LockEngine& engine_;
+  const std::size_t locks_of_a_slice_;
+  std::optional<std::uint64_t> cursor_;
+  engine::TimeMs from_;  // when the last sweep began
+  engine::TimeMs to_ = 0;
 };
 
 }  // namespace fairlock::persist

@@ -13,6 +13,7 @@ constexpr std::uint64_t kLookEveryBytes = std::uint64_t{4} << 20;
 
 void SpaceCheck::Look(const storage::LogHome& home, std::uint64_t waiting_bytes,
                       engine::TimeMs now) {
+  AssertInLoop();
   if (now < next_at_ && written_bytes_ < kLookEveryBytes) return;
   next_at_ = now + kLookEveryMs;
   written_bytes_ = 0;

@@ -3,13 +3,14 @@
 
 #include <cstdint>
 
+#include "contracts/loop_confined.h"
 #include "server/engine/containers/time.h"
 #include "storage/log/log_home.h"
 
 namespace fairlock::persist {
 
-// Checks once a second, and whenever a few megabytes have been written. Loop-confined.
-class SpaceCheck {
+// Checks once a second, and whenever a few megabytes have been written.
+class SpaceCheck : contracts::LoopConfined {
  public:
   // While less than `free_bytes_min` is free, no new locks are accepted.
   explicit SpaceCheck(std::uint64_t free_bytes_min) : free_bytes_min_(free_bytes_min) {}

@@ -1,10 +1,11 @@
 #include "server/persist/state_log.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "server/persist/persist_limits.h"
-#include "storage/data_folder/free_space.h"
+#include "storage/data_folder/file_identity.h"
 #include "storage/records/rows.h"
 
 namespace fairlock::persist {
@@ -63,6 +64,7 @@ StateLog::StateLog(engine::LockEngine& engine, storage::LogHome& home, const Loa
       journal_(home_.store(), home_.end(), JournalOptionsOf(options_), options_.wake),
       snapshot_(engine_, value_writer_, journal_, home_.end(), options_.snapshots),
       sweep_(engine_, options_.snapshots.locks_of_a_slice, step.now) {
+  assert(engine_.counts().locks == 0);
   JudgeLastRun(rows);
   if (keeps_locks()) {
     const engine::DurationMs longest_ms =
@@ -75,12 +77,12 @@ StateLog::StateLog(engine::LockEngine& engine, storage::LogHome& home, const Loa
       served_.emplace(rows.served_ms(), step.now, step.now + longest_ms);
     }
   }
-  engine_.EndRestore(tokens_.ceiling(), step);
+  engine_.restoration().EndRestore(tokens_.ceiling(), step);
   const engine::DurationMs delay_ms =
       std::max(grant_delay_ms_, may_have_lost_leases_ ? options_.start_delay_ms : 0);
   if (delay_ms > 0) {
     grants_from_ = step.now + delay_ms;
-    engine_.DelayGrantsUntil(grants_from_);
+    engine_.limits().DelayGrantsUntil(grants_from_);
   }
   if (keeps_locks()) {
     writer_.emplace(engine_, step.now);
@@ -152,19 +154,23 @@ bool StateLog::Append(storage::AppendMode mode) {
   if (mode == storage::AppendMode::kAtOnce && newest_batch_ != progress_.completed_batch) {
     mode = storage::AppendMode::kGathered;
   }
+  assert(!batch_.empty());
   snapshot_.CountBatch(batch_.size());
   space_.CountWritten(batch_.size());
   const storage::Appended appended = journal_.Append(batch_, mode);
+  assert(batch_.empty());
   newest_batch_ = NumberOf(appended.batch);
   if (appended.is_complete) progress_ = journal_.Look();
   return appended.is_complete;
 }
 
 void StateLog::BeginTurn(engine::TimeMs now) {
+  AssertInLoop();
   if (now >= due_.home) CheckHome(now);
   // If the files are gone, no further batch counts as complete, so none is revealed to clients.
   if (!home_status_.ok()) return;
   progress_ = journal_.Look();
+  assert(progress_.completed_batch <= newest_batch_);  // nothing is complete before it began
   times_.Complete(progress_.completed_batch, now);
   is_unsure_ = now >= UnsureFrom();
   if (!is_stopped_) undelivered_.Delay(engine_, progress_.completed_batch, now);
@@ -184,6 +190,7 @@ void StateLog::CheckHome(engine::TimeMs now) {
 }
 
 std::uint64_t StateLog::Seal(engine::TimeMs now) {
+  AssertInLoop();
   if (is_stopped_) return newest_batch_;
   if (!writer_) return 0;
   HandOverChanges(now);
@@ -224,6 +231,7 @@ engine::TimeMs StateLog::UnsureFrom() const {
 }
 
 void StateLog::EndTurn(engine::TimeMs now) {
+  AssertInLoop();
   HandOverChanges(now);
   if (!is_running()) {
     if (!is_stopped_) journal_.Begin();
@@ -300,6 +308,7 @@ bool StateLog::AwaitJournal(engine::DurationMs unconfirmed_ms_max) {
 }
 
 void StateLog::Stop(engine::TimeMs now) {
+  AssertInLoop();
   CheckHome(now);
   if (has_failed()) return;
   Seal(now);
@@ -341,6 +350,30 @@ StateLogFigures StateLog::Figures() const {
           .syncs = journal_.sync_times(),
           .is_snapshot_under_way = snapshot_.is_in_progress(),
           .may_have_lost_leases = may_have_lost_leases_};
+}
+
+void Confirmation::See(const StateLogState& state, engine::TimeMs now) {
+  AssertInLoop();
+  is_unsure_ = state.is_unsure || state.has_failed;
+  const bool is_confirmed = state.is_ready && !state.is_unsure;
+  if (is_confirmed || state.has_failed) {
+    since_ = close_at_ = engine::kNever;
+    has_closed_ = false;
+    return;
+  }
+  since_ = std::min(since_, now - (state.is_unsure ? kUnsureAfterMs : 0));
+  if (close_at_ == engine::kNever) close_at_ = now + kCloseEveryMs;
+  assert(stops_leases());
+}
+
+bool Confirmation::NoteClosed(engine::TimeMs now) {
+  AssertInLoop();
+  close_at_ = now + kCloseEveryMs;
+  return !std::exchange(has_closed_, true);
+}
+
+engine::DurationMs Confirmation::unconfirmed_ms(engine::TimeMs now) const {
+  return std::max<engine::DurationMs>(now - std::min(since_, now), 0);
 }
 
 }  // namespace fairlock::persist

@@ -2,15 +2,17 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 
+#include "contracts/loop_confined.h"
 #include "storage/records/token_blocks.h"
 
 namespace fairlock::persist {
 
 // Remembers the batch that contains the next ceiling; the ceiling applies once that batch is
-// complete. Loop-confined.
-class TokenReservation {
+// complete.
+class TokenReservation : contracts::LoopConfined {
  public:
   explicit TokenReservation(std::uint64_t first_token) : blocks_(first_token) {}
 
@@ -22,12 +24,20 @@ class TokenReservation {
   }
 
   // From now on, stored_ceiling is the ceiling of the next block.
-  void Prepare() { next_ceiling_ = blocks_.next_ceiling(); }
+  void Prepare() {
+    AssertInLoop();
+    assert(batch_ == 0);
+    next_ceiling_ = blocks_.next_ceiling();
+  }
   // Call this when that ceiling has been added to `batch`.
-  void Begin(std::uint64_t batch) { batch_ = batch; }
+  void Begin(std::uint64_t batch) {
+    AssertInLoop();
+    batch_ = batch;
+  }
   // Call this when the batches up to `completed` are durable. Returns whether this has reserved the
   // block.
   bool Complete(std::uint64_t completed) {
+    AssertInLoop();
     if (batch_ == 0 || completed < batch_) return false;
     blocks_.Reserved(next_ceiling_);
     batch_ = 0;

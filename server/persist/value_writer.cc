@@ -28,11 +28,13 @@ class BatchOfValues final : public values::ValueLogSink {
 }  // namespace
 
 void ValueWriter::Write(storage::RecordWriter& batch) {
+  AssertInLoop();
   BatchOfValues sink(batch);
   values_.TakeLog(sink);
 }
 
 void ValueWriter::BeginSnapshot() {
+  AssertInLoop();
   cursor_ = 0;
   are_all_visited_ = false;
   unfinished_.clear();
@@ -40,6 +42,7 @@ void ValueWriter::BeginSnapshot() {
 
 bool ValueWriter::WriteSlice(std::size_t count, const values::ValueDetail& detail,
                              engine::TimeMs now, storage::RecordWriter& slice) {
+  AssertInLoop();
   if (!unfinished_.empty()) {
     WriteElements(count, slice);
   } else {

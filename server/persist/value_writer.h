@@ -5,14 +5,15 @@
 #include <deque>
 #include <string>
 
+#include "contracts/loop_confined.h"
 #include "server/engine/containers/time.h"
 #include "server/values/value_store.h"
 #include "storage/records/record.h"
 
 namespace fairlock::persist {
 
-// Loop-confined. Keeps the log of the store on until it is destroyed; the store must outlive it.
-class ValueWriter {
+// Keeps the log of the store on until it is destroyed; the store must outlive it.
+class ValueWriter : contracts::LoopConfined {
  public:
   explicit ValueWriter(values::ValueStore& values) : values_(values) { values_.set_logging(true); }
   ValueWriter(const ValueWriter&) = delete;

@@ -9,8 +9,8 @@
 #include <cassert>
 #include <filesystem>
 
-#include "protocol/hexadecimal.h"
 #include "server/process/version.h"
+#include "text/hexadecimal.h"
 
 namespace fairlock::server {
 
@@ -38,7 +38,7 @@ std::uint64_t RandomSeed() {
 std::string RandomRunId() {
   std::array<unsigned char, 20> bytes{};
   FillRandomly(bytes.data(), bytes.size());
-  return protocol::HexOf(bytes);
+  return text::HexOf(bytes);
 }
 
 std::uint64_t FirstToken(std::int64_t unix_us) {

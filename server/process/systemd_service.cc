@@ -31,6 +31,7 @@ void SystemdService::StartWatchdog() {
 }
 
 void SystemdService::TellAlive() {
+  AssertInLoop();
   sd_notify(0, "WATCHDOG=1");
   // Notifies at half the interval, as systemd's documentation recommends.
   alive_.Set(static_cast<engine::DurationMs>(interval_us_ / 2'000));

@@ -3,13 +3,34 @@
 
 #include <array>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "server/engine/api/types.h"
-#include "server/record/varint.h"
 
 namespace fairlock::record {
+
+// LEB128 varints: seven bits per byte, least significant group first.
+template <typename Number>
+inline constexpr std::size_t kVarintBytesMax = (8 * sizeof(Number) + 6) / 7;
+
+inline char* WriteVarint(std::uint64_t value, char* to) {
+  for (; value >= 0x80; value >>= 7) *to++ = static_cast<char>(value | 0x80);
+  *to++ = static_cast<char>(value);
+  return to;
+}
+
+// REQUIRES: `from` points to bytes written by WriteVarint.
+inline const char* ReadVarint(const char* from, std::uint64_t& value) {
+  value = 0;
+  for (unsigned shift = 0;; shift += 7) {
+    const auto byte = static_cast<unsigned char>(*from++);
+    value |= std::uint64_t{byte & 0x7FU} << shift;
+    if (byte < 0x80) return from;
+  }
+}
 
 // The buckets of HdrHistogram (Gil Tene, https://hdrhistogram.org; the layout is described in its
 // README under "Histogram variants and internal representation"): exact up to 63 ms, then 32
@@ -121,6 +142,46 @@ class DurationHistogram {
 
   std::array<Number, DurationBuckets::kCount> counts_{};
   engine::DurationMs longest_ms_ = 0;
+};
+
+// The percentiles of waits and holds that are reported.
+struct Quantile {
+  std::string_view name;  // suffix of the field name
+  double part;
+};
+
+inline constexpr auto kQuantiles = std::to_array<Quantile>(
+    {{"_p50_ms", 0.5}, {"_p90_ms", 0.9}, {"_p99_ms", 0.99}, {"_p999_ms", 0.999}});
+
+// Counts durations in buckets since the server started.
+inline constexpr auto kWaitAndHoldBoundsMs =
+    std::to_array<std::uint64_t>({10, 100, 1'000, 10'000, 60'000, 600'000});
+inline constexpr auto kTurnBoundsUs =
+    std::to_array<std::uint64_t>({100, 1'000, 10'000, 100'000, 1'000'000});
+inline constexpr auto kLagBoundsMs = std::to_array<std::uint64_t>({1, 10, 100, 1'000, 10'000});
+
+// Like a Prometheus histogram, but not cumulative: a bucket does not include the ones below it. The
+// last bucket counts everything above the highest bound. A value type.
+template <const auto& kUpperBounds>
+class BucketCounts {
+ public:
+  static constexpr const auto& kBounds = kUpperBounds;
+
+  template <std::integral Number>
+  void Count(Number duration) {
+    const auto value = static_cast<std::uint64_t>(duration);
+    std::size_t bucket = 0;
+    while (bucket < kBounds.size() && value > kBounds[bucket]) ++bucket;
+    ++counts_[bucket];
+    sum_ += value;
+  }
+
+  const std::array<std::uint64_t, kUpperBounds.size() + 1>& counts() const { return counts_; }
+  std::uint64_t sum() const { return sum_; }
+
+ private:
+  std::array<std::uint64_t, kUpperBounds.size() + 1> counts_{};
+  std::uint64_t sum_ = 0;
 };
 
 }  // namespace fairlock::record

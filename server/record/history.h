@@ -12,11 +12,24 @@
 #include "server/engine/api/event.h"
 #include "server/engine/api/types.h"
 #include "server/record/event_kinds.h"
-#include "server/record/event_tap.h"
 #include "server/record/history_record.h"
 #include "server/record/record_ring.h"
 
 namespace fairlock::record {
+
+// Receives each event that the history records. Loop-confined; the implementation may pass events
+// on to a thread of its own.
+class EventTap {
+ public:
+  // The record is valid only during the call.
+  virtual void Take(const HistoryRecord& record) = 0;
+  // How many events have been written to a file, and how many are missing there.
+  virtual std::uint64_t written() const = 0;
+  virtual std::uint64_t dropped() const = 0;
+
+ protected:
+  ~EventTap() = default;
+};
 
 // One event, or the same event repeated for one hold. Views are valid until the next event.
 struct PastEvent {
@@ -34,10 +47,11 @@ struct PastEvent {
   std::uint32_t count = 1;
   engine::DurationMs waited_ms = 0;
   engine::DurationMs held_ms = 0;
-  engine::DurationMs grace_ms = 0;  // kLeaving: how long the hold may still last
-  std::string_view by;              // for a forced action: the client that caused it
+  engine::DurationMs grace_ms = 0;  // for kLeaving, how long the hold may still last
+  std::string_view by;              // the client that caused a forced action
   std::string_view comment;         // and the reason given
-  bool is_of_lock = false;  // not from the history: a lock tells it of a present hold or place
+  // Not from the history, but known from the lock, about a present hold or place.
+  bool is_of_lock = false;
   bool is_of_file = false;  // read back from a file, of an earlier run of the server
 };
 
@@ -56,17 +70,17 @@ inline constexpr std::size_t kHistoryBytesPerLook = 256;
 inline constexpr std::size_t kHistoryShownBytesMax = kHistoryLooksMax * kHistoryBytesPerLook;
 
 struct HistoryQuery {
-  std::optional<std::uint8_t> db = 0;       // none: all databases
-  std::optional<engine::KeyName> key = {};  // none: all keys
+  std::optional<std::uint8_t> db = 0;       // none means all databases
+  std::optional<engine::KeyName> key = {};  // none means all keys
   std::optional<std::string_view> owner = {};
-  std::string_view match = {};  // a glob for keys; empty: all keys
+  std::string_view match = {};  // a glob for keys; empty means all keys
   EventKinds kinds = EventKinds::All();
   engine::TimeMs since = kLongAgo;  // both bounds, `since` and `until`, are inclusive
   engine::TimeMs until = engine::kNever;
   std::size_t count_max = 100;
-  // Finds only events older than the event with this number; 0: starts with the newest. If `before`
-  // is set, a page never has more than count_max events. Otherwise it may have more, because events
-  // of one millisecond stay together.
+  // Finds only events older than the event with this number; 0 means to start with the newest. If
+  // `before` is set, a page never has more than count_max events. Otherwise it may have more,
+  // because events of one millisecond stay together.
   std::optional<std::uint64_t> before = {};
   // The search stops after examining this many events; comparing a key with a long glob counts as
   // examining several.
@@ -91,7 +105,7 @@ inline constexpr EventKinds kForcedEvents = {
     engine::EventKind::kBroken, engine::EventKind::kCancelled, engine::EventKind::kVacated,
     engine::EventKind::kLeaving};
 
-// Events that are rare and tell that something went wrong. They are kept for longer than others, as
+// Events that are rare and show that something went wrong. They are kept for longer than others, as
 // denials are, and so are other events that BREAK caused.
 inline constexpr EventKinds kRareEvents = {
     engine::EventKind::kExpired, engine::EventKind::kDisconnected, engine::EventKind::kBroken,
@@ -179,7 +193,8 @@ class History {
   // Where the newest event of a slot is that may be repeated.
   struct Repeatable {
     Position in_ring = RecordRing::kNone;
-    Position beside = RecordRing::kNone;  // of its copy in rare_; if it is not in_ring, in denied_
+    // The position of its copy in rare_ or, if it is not in_ring, in denied_.
+    Position beside = RecordRing::kNone;
   };
 
   static constexpr EventKinds kSpecialEvents = kRepeatableEvents | kForcedEvents | kRareEvents;
@@ -207,10 +222,10 @@ class History {
   static bool CountRepeat(const engine::Event& event, Record& record);
   std::size_t RepeatSlotOf(const engine::Event& event) const;
   void TakeLeaving(const engine::Event& event);
-  // Records the event with the client and the reason of that one.
+  // Records the event with the client and the reason of the notice.
   void WriteAs(const engine::Event& event, const Record& notice);
   Position& NoticeOf(std::uint64_t key_hash, engine::Token token);
-  // The kLeaving event of that hold; null: unknown.
+  // The kLeaving event of that hold; null if it is unknown.
   const Record* FindNotice(const engine::Event& event, engine::Token token);
   static Record& RecordIn(RecordRing& ring, Position position) {
     return *reinterpret_cast<Record*>(ring.At(position));

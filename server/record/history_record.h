@@ -32,12 +32,15 @@ inline constexpr EventKinds kEventsWithHolder = {
 struct HistoryRecord {
   static constexpr std::uint64_t kIsOfFile = std::uint64_t{1} << 58;
 
-  std::uint64_t what;   // bits: time 44, kind 5, reason 5, database 4, whether of a file 1
-  std::uint64_t token;  // bits: token 53, key length 11
-  std::uint64_t spans;  // bits: time held or waited 44, time from the first to the last repeat 20
-  // bits: lengths of owner 14, other owner 14, comment 10; number of occurrences 24
+  std::uint64_t what;   // 44 bits for the time, 5 for the kind, 5 for the reason, 4 for the
+                        // database, 1 if it is of a file
+  std::uint64_t token;  // 53 bits for the token, 11 for the length of the key
+  std::uint64_t spans;  // 44 bits for the time held or waited, 20 for the time from the first to
+                        // the last repeat
+  // 14 bits for the length of the owner, 14 for that of the other owner, 10 for that of the
+  // comment, and 24 for the number of occurrences
   std::uint64_t lengths;
-  std::uint64_t number;  // of the event: larger than those of all events before it
+  std::uint64_t number;  // the number of the event, larger than those of all events before it
 
   engine::TimeMs at() const { return static_cast<engine::TimeMs>(what & Mask(44)) - kTimeOffset; }
   engine::EventKind kind() const { return static_cast<engine::EventKind>(what >> 44 & Mask(5)); }

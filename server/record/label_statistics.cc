@@ -5,7 +5,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "server/record/counter_of_event.h"
+#include "server/record/label_counts.h"
 
 namespace fairlock::record {
 
@@ -126,7 +126,7 @@ class LabelStatistics::Reading {
     return reinterpret_cast<const PastMinute*>(statistics_.past_.At(position))->minute;
   }
 
-  // Finds them from newest to oldest.
+  // Finds the past minutes from the newest to the oldest.
   void FindPastMinutes(const Series& series) {
     const RecordRing& past = statistics_.past_;
     positions_.clear();

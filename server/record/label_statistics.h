@@ -18,8 +18,9 @@
 namespace fairlock::record {
 
 struct StatisticsQuery {
-  std::optional<std::string_view> label = {};  // none: all labels; empty: events without a label
-  int minutes = 60;                            // up to and including the current minute
+  // None means all labels; empty means events without a label.
+  std::optional<std::string_view> label = {};
+  int minutes = 60;  // up to and including the current minute
   bool is_by_minute = false;
 };
 
@@ -55,7 +56,7 @@ class LabelStatistics {
     }
   }
 
-  // Of the end of a hold whose duration is not known.
+  // Takes the end of a hold whose duration is not known.
   void TakeWithoutAge(const engine::Event& event);
 
   // Visits labels sorted by name, and the minutes of each label in order, but skips minutes without
@@ -80,7 +81,7 @@ class LabelStatistics {
     std::size_t index = 0;  // in series_; also the number of its chain in past_
     std::uint32_t minute = 0;
     engine::TimeMs end = 0;             // end of the current minute
-    LabelCounts<std::uint32_t> counts;  // of the current minute
+    LabelCounts<std::uint32_t> counts;  // the counts of the current minute
   };
   // A past minute; its packed counts follow it.
   struct PastMinute {

@@ -1,6 +1,6 @@
 #include "server/record/label_totals.h"
 
-#include "server/record/counter_of_event.h"
+#include "server/record/label_counts.h"
 
 namespace fairlock::record {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "server/engine/api/event.h"
-#include "server/record/bucket_counts.h"
+#include "server/record/duration_histogram.h"
 #include "server/record/label_counts.h"
 
 namespace fairlock::record {
@@ -40,7 +40,7 @@ class LabelTotals {
   LabelTotals();
 
   void Take(const engine::Event& event);
-  // Of the end of a hold whose duration is not known.
+  // Takes the end of a hold whose duration is not known.
   void TakeWithoutAge(const engine::Event& event);
 
   const std::vector<std::unique_ptr<LabelTotal>>& all() const { return totals_; }

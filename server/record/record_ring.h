@@ -124,9 +124,10 @@ class RecordRing {
   static constexpr std::size_t kLargest = sizeof(std::uint64_t) + kRecordBytesMax;
 
   struct Link {
-    std::uint16_t size;        // distance to the next record, in units
-    std::uint16_t back;        // distance to the previous record, in units
-    std::uint32_t chain_back;  // distance to the previous record of the chain, in bytes; 0: none
+    std::uint16_t size;  // distance to the next record, in units
+    std::uint16_t back;  // distance to the previous record, in units
+    // Distance to the previous record of the chain, in bytes; 0 if there is none.
+    std::uint32_t chain_back;
   };
 
   struct Mark {

@@ -13,8 +13,8 @@ namespace fairlock::record {
 
 struct RecorderOptions {
   std::size_t history_bytes =
-      16 * 1024 * 1024;          // 0: no history; otherwise at least History::kBytesMin
-  std::size_t labels_max = 100;  // 0: no statistics
+      16 * 1024 * 1024;          // 0 for no history; otherwise at least History::kBytesMin
+  std::size_t labels_max = 100;  // 0 for no statistics
 };
 
 // Receives every event and passes it on to the enabled collectors. For use by the loop thread only.
@@ -31,7 +31,7 @@ class Recorder final : public engine::EventSink {
   bool is_on() const { return history_ != nullptr || statistics_ != nullptr; }
   // Null if the history is off.
   History* history() { return history_.get(); }
-  // Counts the events that are written to a file; null: none are.
+  // Counts the events that are written to a file; null if none are.
   const EventTap* tap() const { return history_ == nullptr ? nullptr : history_->tap(); }
   const LabelStatistics* statistics() const { return statistics_.get(); }
   const LabelTotals* totals() const { return totals_.get(); }
@@ -47,7 +47,7 @@ class Recorder final : public engine::EventSink {
     }
     if (history_ != nullptr) history_->Take(event);
   }
-  // Of the end of a hold that the engine does not know, and whose duration is not known.
+  // Takes the end of a hold that the engine does not know, and whose duration is not known.
   void TakeWithoutAge(const engine::Event& event) {
     if (statistics_ != nullptr) {
       statistics_->TakeWithoutAge(event);

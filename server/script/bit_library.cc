@@ -7,8 +7,9 @@
 #include <lua.hpp>
 #include <string_view>
 
-#include "server/script/libraries.h"
 #include "server/script/library_table.h"
+#include "text/ascii.h"
+#include "text/hexadecimal.h"
 
 namespace fairlock::script {
 
@@ -80,11 +81,13 @@ int ToHex(lua_State* lua) {
   Bits bits = BitsOf(lua, 1);
   const std::int64_t wanted =
       lua_isnone(lua, 2) ? kHexDigits : static_cast<std::int32_t>(BitsOf(lua, 2));
-  const std::string_view alphabet = wanted < 0 ? "0123456789ABCDEF" : "0123456789abcdef";
   const auto count =
       static_cast<std::size_t>(std::min<std::int64_t>(wanted < 0 ? -wanted : wanted, kHexDigits));
   std::array<char, kHexDigits> digits{};
-  for (std::size_t i = count; i > 0; --i, bits >>= 4) digits.at(i - 1) = alphabet[bits & 15];
+  for (std::size_t i = count; i > 0; --i, bits >>= 4) {
+    const char digit = text::kHexDigits[bits & 15];
+    digits.at(i - 1) = wanted < 0 ? text::ToUpper(digit) : digit;
+  }
   lua_pushlstring(lua, digits.data(), count);
   return 1;
 }

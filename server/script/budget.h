@@ -40,9 +40,9 @@ class Budget {
   // Called after a command: charges for the reply's bytes and reads the clock.
   void ChargeReply(lua_State* lua, std::uint64_t bytes);
 
-  // Called when a block of that size has been allocated during the run. What one run has left, the
-  // next may find again, without an allocation, until all garbage has been collected: then,
-  // ForgetBlocks is called, between two runs.
+  // Called when a block of that size has been allocated during the run. The next run may use a
+  // block that one run has left, without an allocation, until all garbage has been collected.
+  // ForgetBlocks is then called, between two runs.
   void NoticeBlock(lua_State* lua, std::size_t bytes);
   void ForgetBlocks();
 

@@ -1,6 +1,6 @@
 #include "server/script/digest.h"
 
-#include "protocol/hexadecimal.h"
+#include "text/hexadecimal.h"
 
 namespace fairlock::script {
 
@@ -20,11 +20,11 @@ Digest DigestOf(std::string_view bytes) {
   return maker.Finish();
 }
 
-std::string HexOf(const Digest& digest) { return protocol::HexOf(digest.bytes); }
+std::string HexOf(const Digest& digest) { return text::HexOf(digest.bytes); }
 
 std::optional<Digest> ParseDigest(std::string_view hex) {
   Digest digest;
-  if (!protocol::ParseHex(hex, digest.bytes)) return std::nullopt;
+  if (!text::ParseHex(hex, digest.bytes)) return std::nullopt;
   return digest;
 }
 

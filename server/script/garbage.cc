@@ -10,7 +10,8 @@ void Garbage::CollectAll(lua_State* lua) {
 }
 
 void Garbage::Note(std::size_t much_bytes) {
-  // A cycle that goes on already keeps what it has marked. Only the next one finds all garbage.
+  // A collection cycle that has already begun keeps what it has marked. Only the next cycle finds
+  // all garbage.
   if (memory_.used_bytes() > 2 * bytes_in_use_ + much_bytes) cycles_left_ = 2;
 }
 

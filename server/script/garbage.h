@@ -21,9 +21,9 @@ class Garbage {
   void CollectAll(lua_State* lua);
   // Called after a run or a compilation, which may have left more than `much_bytes`.
   void Note(std::size_t much_bytes);
-  // Whether it is to be collected.
+  // Whether there is enough garbage to be collected.
   bool is_much() const { return cycles_left_ > 0; }
-  // Collects a part, in some ten microseconds. REQUIRES: is_much(), and nothing runs.
+  // Collects a part of it, in about ten microseconds. REQUIRES: is_much(), and nothing runs.
   void CollectSome(lua_State* lua);
 
  private:
@@ -31,7 +31,7 @@ class Garbage {
 
   const LuaMemory& memory_;
   Budget& budget_;
-  int cycles_left_ = 0;           // of Lua's collector
+  int cycles_left_ = 0;           // cycles of Lua's collector
   std::size_t bytes_in_use_ = 0;  // after the last collection
 };
 

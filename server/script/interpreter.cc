@@ -18,7 +18,7 @@ constexpr const char* kChunkName = "@user_script";
 struct Compilation {
   std::string_view code;
   Host& host;
-  std::uint64_t until_ns = 0;  // of the processor time
+  std::uint64_t until_ns = 0;  // measured in the processor time
   int function = 0;
 };
 

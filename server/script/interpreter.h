@@ -12,7 +12,6 @@
 #include "server/script/digest.h"
 #include "server/script/host.h"
 #include "server/script/sandbox.h"
-#include "server/script/script.h"
 #include "server/script/script_cache.h"
 #include "server/script/script_limits.h"
 
@@ -29,7 +28,7 @@ struct RunOptions {
 };
 
 struct LoadResult {
-  Script* script = nullptr;  // null: the script is refused
+  Script* script = nullptr;  // null if the script is refused
   std::string error = {};
 };
 
@@ -55,7 +54,7 @@ class Interpreter {
   // Whether earlier scripts have left a lot of garbage. Collecting it may take half as long as they
   // ran.
   bool has_garbage() const { return sandbox_->garbage().is_much(); }
-  // Collects it, or a part of it if the host's clock comes to `until_ns` before.
+  // Collects the garbage, or only a part of it if the host's clock reaches `until_ns` first.
   void CollectGarbage(std::uint64_t until_ns, Host& host);
 
   // Appends exactly one reply. Returns true if it is an error; the host has then counted it. If

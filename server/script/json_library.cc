@@ -5,7 +5,6 @@
 #include "server/script/bounded_text.h"
 #include "server/script/json_reader.h"
 #include "server/script/json_writer.h"
-#include "server/script/libraries.h"
 #include "server/script/library_table.h"
 
 namespace fairlock::script {

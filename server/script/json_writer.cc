@@ -9,6 +9,7 @@
 
 #include "server/script/raise.h"
 #include "server/script/sandbox.h"
+#include "text/hexadecimal.h"
 
 namespace fairlock::script {
 
@@ -65,15 +66,14 @@ void JsonWriter::WriteValue() {
 }
 
 void JsonWriter::WriteEscaped(unsigned char c) {
-  static constexpr std::string_view kHex = "0123456789abcdef";
   static constexpr std::string_view kNamed = "\"\\/\b\f\n\r\t";
   static constexpr std::string_view kNames = "\"\\/bfnrt";
   const auto place = kNamed.find(static_cast<char>(c));
   out_.Append('\\');
   if (place != std::string_view::npos) return out_.Append(kNames[place]);
   out_.Append("u00");
-  out_.Append(kHex[c >> 4]);
-  out_.Append(kHex[c & 15]);
+  out_.Append(text::kHexDigits[c >> 4]);
+  out_.Append(text::kHexDigits[c & 15]);
 }
 
 void JsonWriter::WriteText() {

@@ -13,7 +13,7 @@ class LuaMemory {
  public:
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
   // A string, or a table's array, is one block. Nothing can interrupt a single instruction or a
-  // conversion to a number, so this bounds the time that they take: some tens of milliseconds.
+  // conversion to a number, so this bounds the time that they take: several tens of milliseconds.
   static constexpr std::size_t kBlockBytesMax = std::size_t{8} * 1024 * 1024;
 
   std::size_t used_bytes() const { return used_bytes_; }

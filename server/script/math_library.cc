@@ -6,7 +6,6 @@
 #include <limits>
 #include <lua.hpp>
 
-#include "server/script/libraries.h"
 #include "server/script/library_table.h"
 #include "server/script/raise.h"
 #include "server/script/sandbox.h"

@@ -4,7 +4,6 @@
 #include <lua.hpp>
 
 #include "server/script/bounded_text.h"
-#include "server/script/libraries.h"
 #include "server/script/library_table.h"
 #include "server/script/message_pack_reader.h"
 #include "server/script/message_pack_writer.h"

@@ -26,7 +26,7 @@ class MessagePackWriter {
   void WriteNegative(std::int64_t number);
   void WriteText(std::string_view text);
   void WriteTable();
-  // A byte, which the low bits of the number complete if it fits into them.
+  // Writes a tag, or a tag with a small number in its low bits.
   void WriteByte(std::uint8_t byte) { out_.Append(static_cast<char>(byte)); }
   void WriteCount(std::uint8_t small, std::size_t small_max, std::uint8_t of_2_bytes,
                   std::size_t count);

@@ -9,7 +9,6 @@
 
 #include "protocol/reply_scanner.h"
 #include "server/script/digest.h"
-#include "server/script/libraries.h"
 #include "server/script/library_table.h"
 #include "server/script/raise.h"
 #include "server/script/reply_to_lua.h"

@@ -3,7 +3,7 @@
 #include <cassert>
 #include <lua.hpp>
 
-#include "server/script/libraries.h"
+#include "server/script/library_table.h"
 #include "server/script/raise.h"
 #include "server/script/read_only.h"
 

@@ -23,7 +23,7 @@ struct RunState {
   Host* host = nullptr;
   bool is_read_only = false;
   std::uint32_t log_lines = 0;
-  std::uint64_t used_ns = 0;  // of its time, by earlier scripts
+  std::uint64_t used_ns = 0;  // how much of its time earlier scripts have used
 };
 
 // All scripts run in one Lua state. Scripts cannot exchange data through it: objects that a script

@@ -7,9 +7,17 @@
 #include <unordered_map>
 
 #include "server/script/digest.h"
-#include "server/script/script.h"
 
 namespace fairlock::script {
+
+// A compiled script.
+struct Script : boost::intrusive::list_base_hook<> {
+  Digest digest;
+  std::size_t text_bytes = 0;
+  bool has_shebang = false;
+  bool is_read_only = false;  // because its shebang says so
+  int function = 0;           // reference to the compiled function in the registry of the Lua state
+};
 
 // Owns the scripts and tracks which were used last. The caller must remove them from Lua.
 // 1. Each script is in the list once; the least recently used one is at the front.

@@ -20,7 +20,7 @@ struct ScriptLimits {
   std::size_t memory_bytes_max = std::size_t{16} * 1024 * 1024;
   // Compiling is not charged as steps; these two bound it. The time may be quadratic in the length.
   std::size_t script_bytes_max = std::size_t{64} * 1024;
-  std::uint64_t compile_ms_max = 25;  // of the processor's time
+  std::uint64_t compile_ms_max = 25;  // measured in the processor's time
   std::size_t reply_bytes_max = std::size_t{4} * 1024 * 1024;
   // Per run; further lines are dropped.
   std::uint32_t log_lines_max = 16;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "server/script/sandbox.h"
-#include "server/script/script.h"
+#include "server/script/script_cache.h"
 
 namespace fairlock::script {
 

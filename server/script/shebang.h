@@ -8,9 +8,9 @@
 namespace fairlock::script {
 
 struct Shebang {
-  std::size_t bytes = 0;  // length without the line end; 0: no shebang
+  std::size_t bytes = 0;  // length without the line end; 0 if there is no shebang
   bool is_read_only = false;
-  std::string error = {};  // empty: valid
+  std::string error = {};  // empty if it is valid
 };
 
 Shebang ReadShebang(std::string_view text);

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "server/script/bounded_text.h"
-#include "server/script/libraries.h"
 #include "server/script/library_table.h"
 #include "server/script/pattern_matcher.h"
 #include "server/script/raise.h"

@@ -8,6 +8,7 @@
 #include <lua.hpp>
 
 #include "server/script/raise.h"
+#include "text/ascii.h"
 
 namespace fairlock::script {
 
@@ -16,14 +17,12 @@ namespace {
 constexpr std::size_t kIntegerBytesMax = 32;
 constexpr std::size_t kAlignmentWithoutNumber = 8;
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 }  // namespace
 
 std::size_t StructFormat::ReadNumber(std::size_t without) {
-  if (!IsDigit(*at_)) return without;
+  if (!text::IsDigit(*at_)) return without;
   std::size_t number = 0;
-  for (; IsDigit(*at_); ++at_) {
+  for (; text::IsDigit(*at_); ++at_) {
     const auto digit = static_cast<std::size_t>(*at_ - '0');
     if (number > (INT_MAX - digit) / 10) Raise(lua_, "integral size overflow");
     number = number * 10 + digit;

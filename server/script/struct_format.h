@@ -9,8 +9,8 @@ namespace fairlock::script {
 
 // One element of a format, such as `i4`.
 struct StructItem {
-  char letter = 0;          // 0: the format has ended
-  std::size_t bytes = 0;    // 0: variable
+  char letter = 0;          // 0 if the format has ended
+  std::size_t bytes = 0;    // 0 if it is variable
   std::size_t padding = 0;  // bytes before it
   bool is_big_endian = false;
 };
@@ -26,8 +26,8 @@ class StructFormat {
  public:
   enum class Unknown : unsigned char { kIsError, kIsNothing };
 
-  // `text` must end with a zero byte and outlive this object. `unknown`: what a letter or a digit
-  // is that means nothing.
+  // `text` must end with a zero byte and outlive this object. `unknown` says what a meaningless
+  // letter or digit is.
   StructFormat(lua_State* lua, const char* text, Unknown unknown)
       : lua_(lua), at_(text), unknown_(unknown) {}
 

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "server/script/bounded_text.h"
-#include "server/script/libraries.h"
 #include "server/script/library_table.h"
 #include "server/script/raise.h"
 #include "server/script/sandbox.h"
@@ -41,7 +40,7 @@ void AppendInteger(BoundedText& out, std::uint64_t word, std::size_t bytes, bool
   }
 }
 
-// Returns the integer, of which a word has at most the lowest bytes.
+// Returns the integer; if it does not fit into a word, only its lowest bytes.
 std::uint64_t IntegerOf(std::string_view bytes, bool is_big_endian) {
   std::uint64_t word = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -55,7 +54,7 @@ void AppendText(lua_State* lua, BoundedText& out, const StructItem& item, int ar
   std::size_t length = 0;
   const char* text = luaL_checklstring(lua, argument, &length);
   const std::size_t bytes = item.bytes == 0 ? length : item.bytes;
-  // As in Redis, which names the next argument.
+  // Names the next argument in the error, as Redis does.
   luaL_argcheck(lua, length >= bytes, argument + 1, "string too short");
   out.Append({text, bytes});
   if (item.letter == 's') out.Append('\0');
@@ -112,7 +111,8 @@ class Unpacker {
 
   std::size_t at() const { return at_; }
   void Skip(std::size_t bytes) { at_ += bytes; }
-  // Pushes the element, unless it is a padding byte. `is_after_value`: there is an element before.
+  // Pushes the element, unless it is a padding byte. `is_after_value` says whether there is a
+  // previous element.
   void Take(const StructItem& item, bool is_after_value);
 
  private:
@@ -131,7 +131,7 @@ class Unpacker {
   std::size_t at_;
 };
 
-// The element before is the number of bytes.
+// The previous element is the number of bytes.
 void Unpacker::TakeCounted() {
   const auto bytes = static_cast<std::size_t>(WordOf(lua_tonumber(lua_, -1)));
   lua_pop(lua_, 1);

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "server/command/cluster/node_id.h"
+#include "server/command/cluster/slots.h"
 
 namespace fairlock::sentinel {
 

@@ -9,7 +9,7 @@
 
 namespace fairlock::sentinel {
 
-// Writes the reply to SENTINEL MASTER. `unix_ms`: the current time.
+// Writes the reply to SENTINEL MASTER. `unix_ms` is the current time.
 void WriteMaster(const MasterView& view, std::int64_t unix_ms, protocol::ReplyWriter& reply);
 // Writes the reply to SENTINEL REPLICAS: the standbys.
 void WriteReplicas(const MasterView& view, protocol::ReplyWriter& reply);

@@ -13,7 +13,7 @@ namespace fairlock::sentinel {
 struct MasterView {
   command::FleetReport fleet;
   // The address of the leader or, if no node leads, of the last leader that this node knew. Empty
-  // and 0: this node has not known any leader yet.
+  // and 0 if this node has not known any leader yet.
   std::string host;
   std::uint16_t port = 0;
   // True if no node leads, or if this node leads but etcd does not confirm it: locks cannot be

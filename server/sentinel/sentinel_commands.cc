@@ -6,7 +6,7 @@
 #include <string>
 
 #include "protocol/request_writer.h"
-#include "server/command/table/redis_version.h"
+#include "server/command/environment/environment.h"
 #include "server/command/table/text.h"
 #include "server/sentinel/instances.h"
 

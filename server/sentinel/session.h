@@ -11,7 +11,6 @@
 #include "protocol/limits.h"
 #include "protocol/request_parser.h"
 #include "server/command/client/client.h"
-#include "server/command/client/transport.h"
 #include "server/command/execution/request_pipeline.h"
 #include "server/command/server_parts.h"
 #include "server/sentinel/leader_watch.h"

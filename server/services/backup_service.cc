@@ -5,7 +5,6 @@
 
 #include "server/net/clock.h"
 #include "storage/data_folder/backup.h"
-#include "storage/data_folder/dated_backups.h"
 
 namespace fairlock::server {
 
@@ -15,6 +14,7 @@ BackupService::~BackupService() {
 
 std::string BackupService::Start(const storage::OpenedData& data,
                                  const command::BackupRequest& request, std::uint64_t client_id) {
+  AssertInLoop();
   if (thread_.joinable()) return "another backup is already in progress";
   thread_ = std::thread([this, &data, request, client_id, folder = folder_] {
     auto made = std::make_shared<Made>(Make(data, request, folder));
@@ -39,6 +39,7 @@ BackupService::Made BackupService::Make(const storage::OpenedData& data,
 }
 
 void BackupService::End(const Made& made, std::uint64_t client_id) {
+  AssertInLoop();
   thread_.join();
   if (!made.path.empty()) log_.Info("backup made: {}", made.path);
   if (!made.error.empty()) log_.Error("backup: {}", made.error);

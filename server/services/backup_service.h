@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "contracts/loop_confined.h"
 #include "server/command/environment/environment.h"
 #include "server/command/server_parts.h"
 #include "server/logging/logging.h"
@@ -14,8 +15,8 @@
 
 namespace fairlock::server {
 
-// One backup at a time, on a thread of its own. Loop-confined.
-class BackupService {
+// One backup at a time, on a thread of its own.
+class BackupService : contracts::LoopConfined {
  public:
   // All arguments must outlive this object.
   BackupService(command::ServerParts& parts, boost::asio::io_context& loop, Log& log)
@@ -25,7 +26,7 @@ class BackupService {
   // Waits for the backup in progress.
   ~BackupService();
 
-  // Sets the folder for backups whose request names no folder; empty: next to the data folder.
+  // Sets the folder for backups whose request names no folder; empty means next to the data folder.
   void set_folder(std::string folder) { folder_ = std::move(folder); }
 
   // Starts a backup; the client is answered when it has been made. Returns an error if it cannot be
@@ -35,8 +36,8 @@ class BackupService {
 
  private:
   struct Made {
-    std::string path;   // empty: no backup was made
-    std::string error;  // empty: no error
+    std::string path;   // empty if no backup was made
+    std::string error;  // empty if there was none
     bool is_named_here = false;
   };
   static Made Make(const storage::OpenedData& data, const command::BackupRequest& request,

@@ -13,8 +13,9 @@
 
 #include "server/command/table/text.h"
 #include "server/config/config_options.h"
-#include "server/net/relay/leader_address.h"
+#include "server/net/relay/leader_route.h"
 #include "storage/replicated/fleet_record.h"
+#include "text/address.h"
 
 namespace fairlock::server {
 
@@ -123,7 +124,7 @@ std::string OwnAddress(const Config& config) {
   std::string address = config.cluster_announce;
   if (address.empty()) address = NodeName(config) + ":" + std::to_string(config.port);
   // Only the TLS port is announced in this case, and separately from the address.
-  if (config.port == 0) address = address.substr(0, address.rfind(':')) + ":0";
+  if (config.port == 0) address = std::string(text::SplitAddress(address).host) + ":0";
   return address;
 }
 
@@ -162,11 +163,11 @@ ClusterSettings ReadClusterSettings(const Config& config) {
                      std::to_string(config.cluster_balance) + "ms";
   }
   settings.compared_options = ComparedOptions(config);
-  options.compacts = config.cluster_compaction == "yes";
+  options.compacts = config.cluster_compaction;
   settings.sentinel_port = static_cast<std::uint16_t>(config.sentinel_port);
   settings.http_port = static_cast<std::uint16_t>(config.http_port);
-  settings.is_https = config.http_tls == "yes";
-  settings.relays = config.cluster_relay == "yes";
+  settings.is_https = config.http_tls;
+  settings.relays = config.cluster_relay;
   settings.quota_bytes = static_cast<std::uint64_t>(config.cluster_etcd_quota);
   if (!IsName(options.fleet)) settings.error = WrongName("cluster_name", options.fleet);
   if (!IsName(options.node)) settings.error = WrongName("cluster_node", options.node);

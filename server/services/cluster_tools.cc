@@ -8,11 +8,11 @@
 #include "server/command/table/text.h"
 #include "server/services/cluster_settings.h"
 #include "server/services/data_tools.h"
-#include "storage/data_folder/read_rows.h"
+#include "storage/data_folder/check_data.h"
 #include "storage/replicated/check_log.h"
 #include "storage/replicated/copy_fleet.h"
 #include "storage/replicated/fleet_record.h"
-#include "storage/replicated/import_log.h"
+#include "storage/replicated/new_log.h"
 
 namespace fairlock::server {
 

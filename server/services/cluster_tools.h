@@ -18,7 +18,7 @@ namespace fairlock::server {
 // The fleet that --copy-from names.
 struct CopiedFleet {
   std::string fleet;  // its name
-  std::string etcd;   // members of the etcd that stores it; empty: cluster_etcd
+  std::string etcd;   // members of the etcd that stores it; empty means cluster_etcd
 };
 
 // --create-fleet with --copy-from: creates a fleet with that many partitions, and with the locks of

@@ -12,6 +12,7 @@
 #include "server/command/table/duration_text.h"
 #include "server/command/table/text.h"
 #include "server/net/clock.h"
+#include "server/persist/state_log.h"
 #include "storage/data_folder/check_data.h"
 #include "storage/data_folder/salvage_data.h"
 #include "storage/records/rows.h"
@@ -21,7 +22,7 @@ namespace fairlock::server {
 std::string DataFolderOf(const Config& config) {
   if (!config.cluster_etcd.empty()) return "";
   if (!config.data_dir.empty()) return config.data_dir;
-  return config.durability == "none" ? "" : "data";
+  return config.durability == persist::Durability::kNone ? "" : "data";
 }
 
 void MakeDataFolder(const Config& config) {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <memory>
 
-#include "server/record/event_tap.h"
+#include "server/record/history.h"
 
 namespace fairlock::server {
 
@@ -49,7 +49,7 @@ class EventQueue final : public record::EventTap {
   }
 
   void CountWritten(std::uint64_t events) { written_.fetch_add(events, std::memory_order_relaxed); }
-  // Of events that were popped, but could not be written.
+  // Counts events that were popped, but could not be written.
   void CountLost(std::uint64_t events) { dropped_.fetch_add(events, std::memory_order_relaxed); }
   std::uint64_t written() const override { return written_.load(std::memory_order_relaxed); }
   std::uint64_t dropped() const override { return dropped_.load(std::memory_order_relaxed); }

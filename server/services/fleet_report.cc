@@ -1,11 +1,11 @@
 #include "server/services/fleet_report.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "storage/replicated/standby.h"
 #include "storage/replicated/succession.h"
+#include "text/number.h"
 
 namespace fairlock::server {
 
@@ -15,9 +15,9 @@ using storage::replicated::Beat;
 using storage::replicated::NodeRecord;
 
 // The role may differ from what the record says, because the record of a node that is gone remains
-// for some seconds.
+// for a few seconds.
 command::FleetNode NodeOf(const NodeRecord& record, command::FleetRole role, bool is_unreached) {
-  const HostAndPort at = SplitAddress(record.address);
+  const text::Address at = AnnouncedAddress(record.address);
   const bool leads = role == command::FleetRole::kLeader;
   return {.name = record.name,
           .host = at.host,
@@ -36,7 +36,7 @@ command::FleetNode NodeOf(const NodeRecord& record, command::FleetRole role, boo
           .refused_etcd = record.refused_etcd};
 }
 
-// What a standby knows of the leader from its beats. Those of an etcd that was restored are old.
+// What a standby knows of the leader from its beats. The beats of a restored etcd are old.
 void ReportLeaderSeen(const FleetKnowledge& known, command::FleetReport& report) {
   report.leader_heard_ms = known.heard_ms_ago;
   const Beat& seen = known.seen;
@@ -79,16 +79,10 @@ command::FleetNode NodeIn(const FleetKnowledge& known, const command::FleetRepor
 
 }  // namespace
 
-HostAndPort SplitAddress(std::string_view address) {
-  HostAndPort result;
-  const std::size_t colon = address.rfind(':');
-  std::string_view host = address.substr(0, colon);
-  if (colon != std::string_view::npos) {
-    std::from_chars(address.data() + colon + 1, address.data() + address.size(), result.port);
-  }
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  result.host = host;
-  return result;
+text::Address AnnouncedAddress(std::string_view address) {
+  const text::AddressParts parts = text::SplitAddress(address);
+  return {.host = std::string(text::WithoutBrackets(parts.host)),
+          .port = text::ParseNumber<std::uint16_t>(parts.port.value_or("")).value_or(0)};
 }
 
 const NodeRecord* FindRecord(const storage::replicated::FleetView& view, std::string_view name) {
@@ -107,7 +101,7 @@ void ReportLeader(const FleetKnowledge& known, command::FleetReport& report) {
     ReportLeaderSeen(known, report);
   }
   if (report.leader.empty()) return;
-  const HostAndPort at = SplitAddress(own.leads ? own.address : known.seen.address);
+  const text::Address at = AnnouncedAddress(own.leads ? own.address : known.seen.address);
   report.leader_host = at.host;
   report.leader_port = at.port;
 }

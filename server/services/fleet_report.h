@@ -9,6 +9,7 @@
 #include "storage/replicated/beat.h"
 #include "storage/replicated/fleet_view.h"
 #include "storage/replicated/node_record.h"
+#include "text/address.h"
 
 namespace fairlock::server {
 
@@ -20,7 +21,7 @@ struct FleetKnowledge {
   storage::replicated::Beat seen = {};
   storage::replicated::DurationMs heard_ms_ago = 0;
   bool awaits_acceptance = false;  // as in Standby
-  // As leader: for how long etcd has not confirmed that it leads, once that makes it unsure; -1: it
+  // For how long etcd has not confirmed that this node leads, once that makes it unsure; -1 if it
   // is sure, or stands by.
   storage::replicated::DurationMs unsure_ms = -1;
 };
@@ -28,18 +29,15 @@ struct FleetKnowledge {
 // Fills in who leads this node's partition, as far as this node knows. An unsure leader counts as
 // one here; ReportFleet names it only as the last leader.
 void ReportLeader(const FleetKnowledge& known, command::FleetReport& report);
-// Does that, and adds all nodes. REQUIRES: the report has the name and the partition of this node.
+// Does the same, and adds all nodes. REQUIRES: the report has the name and the partition of this
+// node.
 void ReportFleet(const FleetKnowledge& known, command::FleetReport& report);
 
-// The record of that name; null: there is none.
+// The record of that name; null if there is none.
 const storage::replicated::NodeRecord* FindRecord(const storage::replicated::FleetView& view,
                                                   std::string_view name);
 
-struct HostAndPort {
-  std::string host;
-  std::uint16_t port = 0;
-};
-// Splits "host:port" or "[IPv6 address]:port".
-HostAndPort SplitAddress(std::string_view address);
+// The address that a node announces; what is not given in it is empty or 0.
+text::Address AnnouncedAddress(std::string_view address);
 
 }  // namespace fairlock::server

@@ -8,6 +8,8 @@
 #include "server/services/fleet_report.h"
 #include "storage/replicated/fleet_record.h"
 #include "storage/replicated/succession.h"
+#include "text/address.h"
+#include "text/hexadecimal.h"
 
 namespace fairlock::server {
 
@@ -15,19 +17,8 @@ namespace {
 
 using storage::replicated::NodeRecord;
 
-// Of each list of names in a NodeRecord; far more than it needs.
+// The maximum length of each list of names in a NodeRecord; far more than it needs.
 constexpr std::size_t kNamesBytesMax = 1'000;
-
-std::string HexOf(const storage::replicated::RunId& run) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char byte : run) {
-    const auto value = static_cast<unsigned char>(byte);
-    text += kDigits[value / kDigits.size()];
-    text += kDigits[value % kDigits.size()];
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -38,8 +29,9 @@ FleetService::FleetService(storage::replicated::ClusterHome& node, ClusterSettin
       to_loop_(io),
       hooks_(std::move(hooks)),
       probes_(io, [this] { NoteUnreached(); }) {
+  const storage::replicated::RunId run = storage::replicated::NewRunId();
   own_ = {.name = settings_.options.node,
-          .run = HexOf(storage::replicated::NewRunId()),
+          .run = text::HexOf(std::string_view(run.data(), run.size())),
           .address = settings_.options.address,
           .tls_port = settings_.options.tls_port,
           .sentinel_port = settings_.sentinel_port,
@@ -53,6 +45,7 @@ FleetService::FleetService(storage::replicated::ClusterHome& node, ClusterSettin
 }
 
 void FleetService::Apply(const Config& config) {
+  AssertInLoop();
   const std::lock_guard lock(mutex_);
   own_.options = ComparedOptions(config);
 }
@@ -61,7 +54,7 @@ std::string FleetService::Start() {
   auto observer = storage::replicated::FleetObserver::Start(
       {.etcd = settings_.options.etcd,
        .prefix = storage::replicated::FleetPrefix(settings_.options.fleet),
-       .creates_fleet = settings_.dialect != "cluster",
+       .creates_fleet = settings_.dialect != ClusterDialect::kCluster,
        .partition = settings_.partition,
        .balance_after = settings_.balance_after,
        .now_ms = net::MachineBoottimeMs,
@@ -97,6 +90,7 @@ void FleetService::KeepRecord() {
 }
 
 void FleetService::TakeView() {
+  AssertInLoop();
   if (!observer_) return;
   view_ = observer_->View();
   node_.standby().set_rank(RankOf(view_, Describe()));
@@ -123,7 +117,7 @@ void FleetService::TakeView() {
 
 void FleetService::Join() {
   joined_.as = view_.assignment;
-  if (joined_.as->partitions > 1 && settings_.dialect == "plain") {
+  if (joined_.as->partitions > 1 && settings_.dialect == ClusterDialect::kPlain) {
     return hooks_.refuse("the fleet has " + std::to_string(joined_.as->partitions) +
                          " partitions, so cluster_dialect cannot be plain");
   }
@@ -138,7 +132,7 @@ void FleetService::Join() {
 command::FleetDialect FleetService::dialect() const {
   // Until this node has read the fleet, it knows only the setting.
   const bool has_partitions = joined_.as && joined_.as->partitions > 1;
-  const bool is_cluster = settings_.dialect == "cluster" || has_partitions;
+  const bool is_cluster = settings_.dialect == ClusterDialect::kCluster || has_partitions;
   return is_cluster ? command::FleetDialect::kCluster : command::FleetDialect::kPlain;
 }
 
@@ -229,7 +223,7 @@ command::FleetReport FleetService::Report() const {
   return report;
 }
 
-// Of this node's own partition, the beat tells more than the records do.
+// About this node's own partition, the beat says more than the records do.
 std::optional<command::PartitionLeader> FleetService::LeaderOf(std::uint32_t partition) const {
   if (joined_.as && partition == joined_.as->partition) {
     const NodeRecord own = Describe();
@@ -250,7 +244,7 @@ std::optional<command::PartitionLeader> FleetService::LeaderOf(std::uint32_t par
   }
   const NodeRecord* const leader = storage::replicated::LeaderOf(view_.nodes, partition);
   if (leader == nullptr) return std::nullopt;
-  const HostAndPort at = SplitAddress(leader->address);
+  const text::Address at = AnnouncedAddress(leader->address);
   return command::PartitionLeader{.host = at.host,
                                   .port = at.port,
                                   .tls_port = leader->tls_port,

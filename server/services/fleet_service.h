@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "contracts/loop_confined.h"
 #include "server/command/environment/fleet.h"
 #include "server/net/loop/loop_poster.h"
 #include "server/net/relay/node_probes.h"
@@ -30,14 +31,14 @@ struct FleetHooks {
   // Called once, when this node knows its partition.
   std::function<void(const storage::replicated::Assignment&)> join;
   std::function<void(const std::string& why)> refuse;  // called if this node must not run
-  // As leader: for how long etcd has not confirmed that it leads, once that makes it unsure,
-  // because it may have been replaced; -1: it is sure, or stands by.
+  // For how long etcd has not confirmed that this node leads, once that makes it unsure because it
+  // may have been replaced; -1 if it is sure, or stands by.
   std::function<engine::DurationMs()> unsure_ms;
   std::function<storage::SyncTimes()> commits;  // the times of its commits as leader
 };
 
-// Loop-confined. The thread of its observer only reads the record of this node, under a mutex.
-class FleetService final : public command::Fleet {
+// The thread of its observer only reads the record of this node, under a mutex.
+class FleetService final : public command::Fleet, private contracts::LoopConfined {
  public:
   // All arguments must outlive this object.
   FleetService(storage::replicated::ClusterHome& node, ClusterSettings settings,
@@ -52,12 +53,12 @@ class FleetService final : public command::Fleet {
   // See FleetObserver::KeepRecord.
   void KeepRecord();
   // The node that is to lead next: the one that an operator named, or the standby that can take
-  // over fastest. Empty: any node.
+  // over fastest. Empty means any node.
   std::string Successor() const;
   // Whether a standby of this partition has read the leader's log, according to its record.
   bool has_warm_standby() const { return WarmestStandby().has_value(); }
 
-  // The id of the etcd cluster that this process uses; 0: not known yet.
+  // The id of the etcd cluster that this process uses; 0 if not known yet.
   std::uint64_t etcd_cluster() const { return settings_.options.etcd.pin->id(); }
 
   // How clients of this fleet find the leader. kPlain as long as this node has not joined.
@@ -79,19 +80,20 @@ class FleetService final : public command::Fleet {
   // What it knows now; `own` must outlive that.
   FleetKnowledge Knowledge(const storage::replicated::NodeRecord& own) const;
   storage::replicated::NodeRecord Describe() const;
-  // The standby of this partition that can take over fastest; none: no standby has caught up.
+  // The standby of this partition that can take over fastest; none if no standby has caught up.
   std::optional<std::string> WarmestStandby() const;
 
   storage::replicated::ClusterHome& node_;
   const ClusterSettings settings_;
   net::LoopPoster to_loop_;
   const FleetHooks hooks_;
-  std::string successor_;  // of a hand-over that has begun
+  std::string successor_;  // the successor named in a hand-over that has begun
   struct {
-    std::optional<storage::replicated::Assignment> as;  // none: not yet
-    std::string obstacle;                               // why not, as told last
-    std::string unreadable;                             // why the log cannot be read, as told last
-    std::uint64_t doubted_etcd = 0;  // the etcd cluster that an operator must accept; 0: none
+    std::optional<storage::replicated::Assignment> as;  // none if there is none yet
+    std::string obstacle;    // the reason that was reported last why there is none
+    std::string unreadable;  // the reason that was reported last why the log cannot be read
+    // The etcd cluster that an operator must accept; 0 if there is none.
+    std::uint64_t doubted_etcd = 0;
   } joined_;
   storage::replicated::FleetView view_;
   net::NodeProbes probes_;

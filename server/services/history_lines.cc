@@ -9,23 +9,11 @@
 #include "json/json_text.h"
 #include "server/command/locks/event_names.h"
 #include "server/command/locks/lock_message.h"
+#include "text/local_time.h"
 
 namespace fairlock::server {
 
 namespace {
-
-// As the log shows it: local time, with its zone.
-void AppendLogTime(std::string& out, std::int64_t unix_ms) {
-  const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
-  std::tm local{};
-  localtime_r(&seconds, &local);
-  std::array<char, 40> text{};
-  const std::size_t bytes = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S%z", &local);
-  std::string shown(text.data(), bytes);
-  shown.insert(shown.size() - 2, ":");
-  shown.insert(shown.size() - 6, "." + std::to_string(1000 + unix_ms % 1000).substr(1));
-  out += shown;
-}
 
 void AppendField(std::string& out, std::string_view name, std::uint64_t number) {
   if (number == 0) return;
@@ -43,7 +31,7 @@ void AppendField(std::string& out, std::string_view name, std::string_view text)
 
 void BeginLine(std::string& out, std::string_view what, std::int64_t unix_ms) {
   out.append("{\"time\":\"");
-  AppendLogTime(out, unix_ms);
+  out += text::LogTime(unix_ms);
   out.append("\",\"at\":").append(std::to_string(unix_ms));
   AppendField(out, "event", what);
 }

@@ -1,17 +1,17 @@
 #include "server/services/http_service.h"
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <optional>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "dashboard/files.h"
-#include "server/config/bind_scope.h"
+#include "server/config/config_values.h"
 #include "server/net/clock.h"
 #include "server/net/sockets/listening_socket.h"
+#include "text/ascii.h"
+#include "text/file.h"
 
 namespace fairlock::server {
 
@@ -21,10 +21,12 @@ constexpr std::size_t kTokenBytesMin = 16;
 constexpr engine::DurationMs kMinuteMs = 60'000;
 
 std::optional<std::string> ReadToken(const std::string& path) {
-  std::ifstream file(path);
-  std::string token;
-  if (!(file >> token) || token.size() < kTokenBytesMin) return std::nullopt;
-  return token;
+  constexpr std::string_view kBlanks = " \t\n\v\f\r";
+  const text::FileContent file = text::ReadFile(path);
+  const std::string_view rest = text::Trimmed(file.bytes, kBlanks);
+  const std::string_view token = rest.substr(0, rest.find_first_of(kBlanks));
+  if (token.size() < kTokenBytesMin) return std::nullopt;
+  return std::string(token);
 }
 
 std::vector<http::Asset> Page() {
@@ -91,6 +93,7 @@ std::string HttpService::Start(const Config& config, net::TlsHandshakes* tls) {
 }
 
 void HttpService::NoteMinute() {
+  AssertInLoop();
   command::ServerParts& parts = loop_.turn().server;
   figures_.minutes.Note(http::MomentOf(parts, net::BoottimeMs()));
   minute_.Set(kMinuteMs);

@@ -4,9 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "contracts/loop_confined.h"
 #include "server/config/config.h"
 #include "server/http/api.h"
-#include "server/http/figures.h"
+#include "server/http/minute_figures.h"
 #include "server/logging/logging.h"
 #include "server/net/http/http_server.h"
 #include "server/net/loop/turn_loop.h"
@@ -17,7 +18,7 @@
 namespace fairlock::server {
 
 // Loop-confined; destroyed before the loop.
-class HttpService {
+class HttpService : contracts::LoopConfined {
  public:
   HttpService(net::TurnLoop& loop, const Config& config, Log& log);
 

@@ -16,11 +16,6 @@ namespace {
 // log of small changes has at most about 4,000 frames, which take a tenth of a second to read.
 constexpr std::uint64_t kBytesOfAFrame = 16'384;
 
-persist::Durability DurabilityOf(const Config& config) {
-  if (config.durability == "none") return persist::Durability::kNone;
-  return config.durability == "sync" ? persist::Durability::kSync : persist::Durability::kAsync;
-}
-
 std::string NameOf(persist::Durability durability) {
   switch (durability) {
     case persist::Durability::kNone:
@@ -64,7 +59,7 @@ std::string PersistenceService::Start(const Config& config, bool initialises,
                                       std::vector<std::string> own_files) {
   backups_.set_folder(config.backup_dir);
   home_.path = DataFolderOf(config);
-  options_ = {.durability = DurabilityOf(config),
+  options_ = {.durability = config.durability,
               .flush_interval_ms = config.flush_interval,
               .free_bytes_min = static_cast<std::uint64_t>(config.min_free_disk),
               .restart_grace_ms = config.restart_grace,
@@ -76,7 +71,7 @@ std::string PersistenceService::Start(const Config& config, bool initialises,
   if (!config.cluster_etcd.empty()) return StartNode(config);
   if (home_.path.empty()) {
     if (config.start_delay > 0) {
-      parts_.locks.engine().DelayGrantsUntil(net::BoottimeMs() + config.start_delay);
+      parts_.locks.engine().limits().DelayGrantsUntil(net::BoottimeMs() + config.start_delay);
     }
     hooks_.ready();
     return "";
@@ -112,7 +107,7 @@ std::string PersistenceService::StartNode(const Config& config) {
   options_.confirms_replies = true;
   options_.snapshots.bytes_of_a_batch = kBytesOfAFrame;
   options_.snapshots.is_followed = [this] { return home_.fleet->has_warm_standby(); };
-  parts_.locks.engine().options().stores_all_places = config.cluster_keep_lines == "yes";
+  parts_.locks.engine().options().stores_all_places = config.cluster_keep_lines;
   parts_.availability.set_service(command::Service::kClusterDown);
   reader_ = std::thread([this] {
     auto rows = std::make_shared<persist::LoadedRows>();
@@ -193,6 +188,7 @@ void PersistenceService::EndLead() {
 }
 
 void PersistenceService::Apply(const Config& config) {
+  AssertInLoop();
   if (home_.fleet) home_.fleet->Apply(config);
   if (home_.node) return;
   options_.free_bytes_min = static_cast<std::uint64_t>(config.min_free_disk);

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "contracts/loop_confined.h"
 #include "server/command/environment/environment.h"
 #include "server/command/server_parts.h"
 #include "server/config/config.h"
@@ -17,7 +18,6 @@
 #include "server/net/loop/loop_poster.h"
 #include "server/net/loop/turn_loop.h"
 #include "server/net/relay/alarm.h"
-#include "server/persist/confirmation.h"
 #include "server/persist/opened_locks.h"
 #include "server/persist/state_log.h"
 #include "server/services/backup_service.h"
@@ -29,7 +29,7 @@ namespace fairlock::server {
 struct PersistenceHooks {
   std::function<void()> ready;  // called when requests can be served, or a standby stands by
   std::function<void(const std::string& why)> stop;
-  // In a node of a fleet: called when another node leads, by the thread that awaits the leadership.
+  // Called in a node of a fleet when another node leads, by the thread that awaits the leadership.
   std::function<void(const storage::replicated::LeaderView&)> leader_seen;
   // Called when this node knows its partition, in a fleet of the dialect `cluster`.
   std::function<void()> joins_cluster;
@@ -50,7 +50,7 @@ class DatabaseLog {
 };
 
 // Loop-confined; a dedicated thread reads the data.
-class PersistenceService final : public command::Persistence {
+class PersistenceService final : public command::Persistence, private contracts::LoopConfined {
  public:
   // All arguments must outlive this object.
   PersistenceService(command::ServerParts& parts, net::TurnLoop& loop, Log& log,
@@ -106,7 +106,7 @@ class PersistenceService final : public command::Persistence {
   persist::StateLogOptions options_;
   // Where the locks are stored: in a data folder, in etcd, or nowhere.
   struct {
-    std::string path;  // of the data folder
+    std::string path;  // the path of the data folder
     std::unique_ptr<storage::DataFolderHome> folder;
     std::unique_ptr<storage::replicated::ClusterHome> node;
     std::optional<FleetService> fleet;

@@ -30,7 +30,7 @@ void RelayService::Start(const Config& config, net::ConnectionSink* tls,
   tls_ = tls;
   probe_.emplace(loop_.io_context(),
                  [this, on_refused = std::move(on_refused)] { on_refused(seen_.leader.run); });
-  if (config.cluster_relay == "no") return;
+  if (!config.cluster_relay) return;
   relay_.emplace(loop_.io_context(), loop_.turn(),
                  net::RelayOptions{
                      .connections_max = static_cast<std::size_t>(config.max_clients),
@@ -94,8 +94,8 @@ void RelayService::OnOtherLeader(const LeaderView& view) {
   relay_->SetLeader(address);
 }
 
-// None also if the leader has this node's own address. Such a beat is left from the last run of
-// this node, which would relay connections to itself.
+// None, too, if the leader has this node's own address: the last run of this node left such a beat,
+// and this node would relay connections to itself.
 std::optional<net::LeaderAddress> RelayService::AddressOf(const LeaderView& view) const {
   const bool is_leading = view.beat.epoch > 0 && view.beat.state == Beat::State::kLeading;
   if (!is_leading || view.is_this_node || view.beat.address == own_address_) return std::nullopt;
@@ -109,6 +109,7 @@ std::optional<net::LeaderAddress> RelayService::AddressOf(const LeaderView& view
 }
 
 void RelayService::ServeHere() {
+  AssertInLoop();
   late_.Cancel();
   if (!relay_ || std::exchange(answering_, Answering::kHere) == Answering::kHere) return;
   log_.Info("serving {} parked connections on this node", relay_->parked());

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "contracts/loop_confined.h"
 #include "server/config/config.h"
 #include "server/logging/logging.h"
 #include "server/net/loop/loop_poster.h"
@@ -21,7 +22,7 @@ namespace fairlock::server {
 
 // Does nothing in a server that is not a node of a fleet. Loop-confined, except LeaderSeen;
 // destroyed before the loop.
-class RelayService {
+class RelayService : contracts::LoopConfined {
  public:
   // All arguments must outlive this object.
   RelayService(net::TurnLoop& loop, Log& log);
@@ -29,12 +30,12 @@ class RelayService {
   RelayService& operator=(const RelayService&) = delete;
 
   // Call this before the first connection, and before LeaderSeen. `tls` is the sink for TLS
-  // connections once this node leads; null: there are none. `on_refused` is called when the process
-  // of that run is gone.
+  // connections once this node leads; null if there is none. `on_refused` is called when the
+  // process of that run is gone.
   void Start(const Config& config, net::ConnectionSink* tls,
              std::function<void(const storage::replicated::RunId&)> on_refused);
 
-  // The sinks for the listening sockets; null: this node does not relay.
+  // The sinks for the listening sockets; null if this node does not relay.
   net::ConnectionSink* door() { return relay_ ? &relay_->door() : nullptr; }
   net::ConnectionSink* tls_door() { return relay_ ? &relay_->tls_door() : nullptr; }
 
@@ -57,7 +58,7 @@ class RelayService {
   // says what it knows of the fleet.
   void AnswerHere();
   void EndAnswering();
-  // None: no leader is known that this node could connect to.
+  // None if no leader is known that this node could connect to.
   std::optional<net::LeaderAddress> AddressOf(const storage::replicated::LeaderView& view) const;
 
   net::TurnLoop& loop_;

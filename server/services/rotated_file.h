@@ -12,7 +12,7 @@ namespace fairlock::server {
 struct RotationOptions {
   std::string path;
   std::uint64_t bytes_max = 0;  // a file with more is renamed
-  std::int64_t age_ms_max = 0;  // and so is one whose first line is older; 0: at no age
+  std::int64_t age_ms_max = 0;  // and so is one whose first line is older; 0 means at no age
   std::size_t files_max = 0;    // how many renamed files are kept: PATH.1 is the newest
 };
 
@@ -27,8 +27,8 @@ class RotatedFile {
 
   // Creates the file with mode 0600 if necessary. Returns the error, or an empty string.
   [[nodiscard]] std::string Open(std::int64_t unix_now_ms);
-  // Appends whole lines; renames the file before that if it is time. Returns the error: then
-  // nothing was appended, and the next call tries again.
+  // Appends whole lines; renames the file before that if it is time. Returns an error if nothing
+  // was appended; the next call then tries again.
   [[nodiscard]] std::string Append(std::string_view lines, std::int64_t unix_now_ms);
 
   // The file and the renamed ones, as far as they exist, the newest first.

@@ -38,6 +38,7 @@ std::string SentinelService::Start(const Config& config) {
 }
 
 void SentinelService::LookAtLeader() {
+  AssertInLoop();
   for (const sentinel::Message& message : watch_->Look()) connections_->Publish(message);
   look_.Set(kLookEveryMs);
 }

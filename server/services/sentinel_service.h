@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "contracts/loop_confined.h"
 #include "server/config/config.h"
 #include "server/logging/logging.h"
 #include "server/net/loop/turn_loop.h"
@@ -14,7 +15,7 @@
 namespace fairlock::server {
 
 // Loop-confined; destroyed before the loop.
-class SentinelService {
+class SentinelService : contracts::LoopConfined {
  public:
   // Connections of clients that only look up the leader are short, so more of them than this mean a
   // mistake.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/config/config_file.h"
+#include "server/config/config_options.h"
 
 namespace fairlock::server {
 
@@ -18,13 +19,10 @@ constexpr std::string_view kHttpAnswer =
     "Connection: close\r\n\r\nthis port speaks HTTPS; use https:\n";
 
 net::TlsOptions OptionsOf(const Config& config) {
-  net::ClientCertificates certificates = net::ClientCertificates::kNotAsked;
-  if (config.tls_auth_clients == "optional") certificates = net::ClientCertificates::kOptional;
-  if (config.tls_auth_clients == "required") certificates = net::ClientCertificates::kRequired;
   return {.cert_file = config.tls_cert_file,
           .key_file = config.tls_key_file,
           .ca_file = config.tls_ca_file,
-          .client_certificates = certificates,
+          .client_certificates = config.tls_auth_clients,
           .ciphers = config.tls_ciphers,
           .ciphersuites = config.tls_ciphersuites};
 }
@@ -44,27 +42,28 @@ std::unique_ptr<net::TlsHandshakes> MakeHandshakes(net::TurnLoop& loop,
 
 // Refuses security options that protect no port, so that a mistake is noticed at the start.
 std::string CheckTls(const Config& config) {
-  if (config.tls_auth_clients_user == "cn" && config.tls_auth_clients == "no") {
+  const bool asks_clients = config.tls_auth_clients != net::ClientCertificates::kNotAsked;
+  if (config.tls_auth_clients_user && !asks_clients) {
     return "tls_auth_clients_user: cn: no client is asked for a certificate; tls_auth_clients must "
            "be optional or required";
   }
   if (config.tls_port != 0) return "";
-  if (config.tls_auth_clients != "no") {
-    return "tls_auth_clients: " + config.tls_auth_clients +
+  if (asks_clients) {
+    return "tls_auth_clients: " + ShowOption(*FindOption("tls_auth_clients"), config) +
            ": applies only to clients of tls_port; tls_port must be set too";
   }
-  if (!config.tls_cert_file.empty() && config.http_tls == "no") {
+  if (!config.tls_cert_file.empty() && !config.http_tls) {
     return "tls_cert_file: no port speaks TLS; tls_port must be set, or http_tls must be yes";
   }
   return "";
 }
 
 std::string TlsService::Start(const Config& config, net::TlsConnectionSink& http) {
-  const bool is_http_wanted = config.http_port != 0 && config.http_tls == "yes";
+  const bool is_http_wanted = config.http_port != 0 && config.http_tls;
   if (std::string error = CheckTls(config); !error.empty()) return error;
   if (config.tls_port == 0 && !is_http_wanted) return "";
   if (config.tls_port != 0) resp_ = MakeHandshakes(loop_, loop_.connections(), config, kRespAnswer);
-  loop_.connections().set_certificates_log_in(config.tls_auth_clients_user == "cn");
+  loop_.connections().set_certificates_log_in(config.tls_auth_clients_user);
   if (is_http_wanted) http_ = MakeHandshakes(loop_, http, config, kHttpAnswer);
   return ReadCertificates(config);
 }
@@ -91,6 +90,7 @@ std::string TlsService::ReadCertificates(const Config& config) {
 }
 
 void TlsService::Reload(const Config& config) {
+  AssertInLoop();
   if (resp_ == nullptr && http_ == nullptr) return;
   const std::string error = ReadCertificates(config);
   if (!error.empty()) {

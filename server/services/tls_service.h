@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "contracts/loop_confined.h"
 #include "server/config/config.h"
 #include "server/logging/logging.h"
 #include "server/net/loop/turn_loop.h"
@@ -17,7 +18,7 @@ namespace fairlock::server {
 std::string CheckTls(const Config& config);
 
 // Loop-confined; destroyed before the loop and before the sink given to Start.
-class TlsService {
+class TlsService : contracts::LoopConfined {
  public:
   TlsService(net::TurnLoop& loop, Log& log) : loop_(loop), log_(log) {}
 

@@ -2,19 +2,17 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <utility>
 
 #include "server/access/slow_hash.h"
 #include "server/access/user_table.h"
 #include "server/command/handlers/command_families.h"
-#include "server/config/bind_scope.h"
 #include "server/config/config_file.h"
+#include "server/config/config_values.h"
 #include "server/net/clock.h"
+#include "server/net/tls/tls_context.h"
+#include "text/file.h"
 
 namespace fairlock::server {
 
@@ -34,15 +32,13 @@ access::UsersRead ReadUsersOf(const Config& config, const access::Vocabulary& vo
     if (std::string why = WhyUntrusted("acl_file: ", config.acl_file); !why.empty()) {
       return {.users = nullptr, .error = std::move(why)};
     }
-    std::ifstream file(config.acl_file, std::ios::binary);
-    std::ostringstream text;
-    // An empty file is valid: it defines no users, so nobody can log in.
-    if (file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
-    if (!file.is_open() || file.bad() || text.bad()) {
+    text::FileContent file = text::ReadFile(config.acl_file);
+    if (!file.is_read()) {
       return {.users = nullptr,
-              .error = "acl_file: " + config.acl_file + " cannot be read: " + strerror(errno)};
+              .error = "acl_file: " + config.acl_file + " cannot be read: " + file.reason()};
     }
-    source.acl_text = text.str();
+    // An empty file is valid: it defines no users, so nobody can log in.
+    source.acl_text = std::move(file.bytes);
   }
   access::UsersRead read = access::ReadUsers(source, vocabulary);
   if (!read.error.empty() && source.acl_text) {
@@ -57,9 +53,10 @@ std::string CheckUsers(const Config& config) {
   const auto read = ReadUsersOf(config, command::VocabularyOf(command::WholeLanguage()));
   if (!read.error.empty()) return read.error;
   const bool asks_for_nothing =
-      config.port != 0 || (config.tls_port != 0 && config.tls_auth_clients != "required");
+      config.port != 0 ||
+      (config.tls_port != 0 && config.tls_auth_clients != net::ClientCertificates::kRequired);
   const bool is_reachable = asks_for_nothing && !std::ranges::all_of(config.bind, IsLoopback);
-  const bool is_open_door = is_reachable && read.users->IsOpen() && config.allow_open_bind != "yes";
+  const bool is_open_door = is_reachable && read.users->IsOpen() && !config.allow_open_bind;
   return is_open_door ? kOpenDoor : "";
 }
 
@@ -74,9 +71,10 @@ UserService::~UserService() {
 }
 
 std::string UserService::Load(const Config& config) {
+  AssertInLoop();
   access::UsersRead read = ReadUsersOf(config, parts_.access.vocabulary());
   if (!read.error.empty()) return read.error;
-  const bool may_be_open = config.allow_open_bind == "yes";
+  const bool may_be_open = config.allow_open_bind;
   if (is_reachable_ && read.users->IsOpen() && !may_be_open) return kOpenDoor;
   requirepass_ = config.requirepass;
   may_be_open_ = may_be_open;
@@ -97,14 +95,14 @@ std::string UserService::ReloadUsers() {
 std::string UserService::Apply(const Config& config, bool is_rereading) {
   parts_.log_ins.failures().set_per_minute_max(config.max_failed_log_ins);
   const bool is_changed =
-      config.requirepass != requirepass_ || (config.allow_open_bind == "yes") != may_be_open_;
+      config.requirepass != requirepass_ || config.allow_open_bind != may_be_open_;
   return is_changed || is_rereading ? Load(config) : "";
 }
 
 std::string UserService::GuardDoor(std::span<const net::ListeningSocket> sockets,
                                    const Config& config) {
   // Requiring a certificate protects as well as requiring a password.
-  const bool asks_for_certificates = config.tls_auth_clients == "required";
+  const bool asks_for_certificates = config.tls_auth_clients == net::ClientCertificates::kRequired;
   is_reachable_ = !std::ranges::all_of(sockets, [&](const net::ListeningSocket& socket) {
     return IsLocalSocket(socket.name) || (socket.is_tls && asks_for_certificates);
   });
@@ -138,6 +136,7 @@ bool UserService::StartPasswordCheck(command::PasswordQuestion question,
 }
 
 void UserService::EndCheck(std::uint64_t comparison_id, std::optional<std::size_t> match) {
+  AssertInLoop();
   --checks_;
   parts_.log_ins.Finish(comparison_id, match, net::BoottimeMs());
 }

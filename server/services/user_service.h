@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "contracts/loop_confined.h"
 #include "server/command/environment/environment.h"
 #include "server/command/server_parts.h"
 #include "server/config/config.h"
@@ -22,7 +23,7 @@ namespace fairlock::server {
 std::string CheckUsers(const Config& config);
 
 // Loop-confined; a dedicated thread verifies passwords.
-class UserService final : public command::UserDirectory {
+class UserService final : public command::UserDirectory, private contracts::LoopConfined {
  public:
   // All arguments must outlive this object; `config` is the configuration in force.
   UserService(command::ServerParts& parts, net::TurnLoop& loop, Log& log, const Config& config);
@@ -33,7 +34,7 @@ class UserService final : public command::UserDirectory {
 
   // Reads the users and applies them. Returns the error, after which nothing has changed.
   [[nodiscard]] std::string Load(const Config& config);
-  // For ACL LOAD: the same, but requires an ACL file.
+  // Does the same for ACL LOAD, but requires an ACL file.
   std::string ReloadUsers() override;
   // Loads the users if the options differ from those in force, or if `is_rereading`.
   [[nodiscard]] std::string Apply(const Config& config, bool is_rereading);

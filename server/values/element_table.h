@@ -34,7 +34,7 @@ std::uint64_t NameSeed();
 template <typename Node>
 class ElementTable {
  public:
-  // As many as Redis keeps in order, too, in hashes and in sets of numbers.
+  // As many as Redis, too, keeps in order in hashes and in sets of numbers.
   static constexpr std::size_t kFewElements = 512;
 
   ElementTable() = default;
@@ -71,7 +71,7 @@ class ElementTable {
     }
     return nullptr;
   }
-  // Of each of these names, its node or null.
+  // Returns the node of each of these names, or null.
   std::vector<Node*> FindAll(std::span<const std::string_view> names) const {
     std::vector<Node*> found(names.size());
     if (index_ != nullptr || names.size() <= kFewNames) {
@@ -79,7 +79,7 @@ class ElementTable {
       return found;
     }
     const Names wanted(names);
-    std::vector<Node*> by_index(wanted.size() + 1);  // the last one is no name's
+    std::vector<Node*> by_index(wanted.size() + 1);  // the last one belongs to no name
     for (Node* node : few_) by_index[wanted.IndexOf(node->name)] = node;
     by_index.back() = nullptr;
     for (std::size_t i = 0; i < names.size(); ++i) found[i] = by_index[wanted.IndexOf(names[i])];
@@ -99,7 +99,7 @@ class ElementTable {
     }
     ++size_;
   }
-  // Adds a node at that position. REQUIRES: the table is ordered, also with one more.
+  // Adds a node at that position. REQUIRES: the table is ordered, and stays so with one node more.
   void Insert(Node& node, std::size_t position) {
     few_.insert(few_.begin() + static_cast<std::ptrdiff_t>(position), &node);
     ++size_;

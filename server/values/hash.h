@@ -47,12 +47,12 @@ class Hash {
   Fields fields() const { return Fields(*this); }
   const Field& at(std::size_t position) const { return fields_.at(position); }
   bool is_ordered() const { return fields_.is_ordered(); }
-  // For walks: see ElementTable.
+  // For walks, as in ElementTable.
   const Field& ByPosition(std::size_t position) const { return fields_.at(position); }
   std::size_t size() const { return fields_.size(); }
   std::size_t bytes() const { return bytes_; }
 
-  // For the code that stores the elements: see ValueStore.
+  // For ValueStore, which stores the elements.
   void LogElements() { changed_.TurnOn(); }
   void TakeChanged(const VisitElement& put, const VisitElement& erase);
   std::uint64_t VisitFrom(std::uint64_t cursor, std::size_t count, const VisitElement& visit) const;
@@ -67,8 +67,8 @@ class Hash {
   ChangedElements<std::string> changed_;
 };
 
-// Visits up to `count` positions below the cursor (0: from the end on), and returns the next
-// cursor, 0 after the first position.
+// Visits up to `count` positions below the cursor (from the end on if it is 0), and returns the
+// next cursor, 0 after the first position.
 template <typename Visit>
 std::uint64_t VisitBackwards(std::size_t size, std::uint64_t cursor, std::size_t count,
                              Visit&& visit) {

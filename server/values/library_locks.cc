@@ -2,28 +2,26 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <variant>
 
 #include "server/values/redisson_locks.h"
+#include "text/ascii.h"
+#include "text/number.h"
 
 namespace fairlock::values {
 
 namespace {
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Whether the score may be a Unix time in milliseconds: between 2001 and 2286.
 bool IsUnixMs(double score) { return score >= 1e12 && score < 1e13 && score == std::floor(score); }
 
 // Unix seconds, such as "1700000000.123", as milliseconds.
 std::optional<engine::TimeMs> ParseUnixSeconds(std::string_view text) {
-  double seconds = 0;
-  const auto parsed = std::from_chars(text.begin(), text.end(), seconds);
-  if (parsed.ec != std::errc() || parsed.ptr != text.end()) return std::nullopt;
-  const double ms = std::floor(seconds * 1000);
+  const auto seconds = text::ParseNumber<double>(text);
+  if (!seconds) return std::nullopt;
+  const double ms = std::floor(*seconds * 1000);
   if (!IsUnixMs(ms)) return std::nullopt;
   return static_cast<engine::TimeMs>(ms);
 }
@@ -32,7 +30,7 @@ std::optional<engine::TimeMs> ParseUnixSeconds(std::string_view text) {
 bool ReadSymfony(const Value& value, engine::TimeMs now_unix_ms, LibraryLock& lock) {
   constexpr std::size_t kTokenLength = 44;  // 32 bytes in base64
   const auto is_base64 = [](char c) {
-    return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '+' || c == '/';
+    return text::IsDigit(c) || text::IsLetter(c) || c == '+' || c == '/';
   };
   lock.is_shared = true;
   for (const SortedSet::Member& member : std::get<SortedSet>(value.content).members()) {
@@ -65,7 +63,7 @@ bool ReadRedisSemaphore(const Value& value, engine::TimeMs now_unix_ms, LibraryL
   return true;
 }
 
-// The text after the string that begins at `begin`; empty: the string does not end.
+// The text after the string that begins at `begin`; empty if the string does not end.
 std::string_view BehindString(std::string_view json, std::size_t begin) {
   for (std::size_t i = begin + 1; i < json.size(); ++i) {
     if (json[i] == '\\') {
@@ -77,7 +75,7 @@ std::string_view BehindString(std::string_view json, std::size_t begin) {
   return {};
 }
 
-// The number that a member of a JSON object is, as text; empty: there is none. Does not check
+// The number that a member of a JSON object is, as text; empty if there is none. Does not check
 // whether the rest is JSON.
 std::string_view NumberOfMember(std::string_view json, std::string_view name) {
   if (!json.starts_with('{') || !json.ends_with('}')) return {};
@@ -167,12 +165,12 @@ struct Shape {
   // Returns whether the value, which is of that type, has the shape. Fills in everything but the
   // library.
   bool (*read)(const Value& value, engine::TimeMs now_unix_ms, LibraryLock& lock);
-  // Completes the plan, which has the ended holders.
+  // Completes the plan, in which the ended holders are already set.
   void (*plan)(const Value& value, const LibraryLock& lock, std::string_view first_waiter,
                LibraryBreak& plan);
 };
 
-// Of the shapes that a value has, the first one counts.
+// If a value has several shapes, the first one counts.
 constexpr auto kShapes = std::to_array<Shape>({
     {"redisson", ValueType::kHash, ReadRedissonLock, PlanRedissonLock},
     {"redisson", ValueType::kSortedSet, ReadRedissonPermits, PlanRedissonPermits},

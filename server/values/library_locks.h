@@ -19,8 +19,8 @@ struct LibraryHolder {
   std::string owner;
   // The element of the value that stands for the hold; valid as long as the value does not change.
   std::string_view element;
-  std::optional<engine::TimeMs> since_unix_ms = {};  // only if the shape tells
-  std::optional<engine::TimeMs> end_unix_ms = {};    // none: it ends with the value
+  std::optional<engine::TimeMs> since_unix_ms = {};  // only if the shape shows it
+  std::optional<engine::TimeMs> end_unix_ms = {};    // none if it ends with the value
   std::int64_t count = 1;                            // how often it was taken by this owner
 };
 
@@ -28,7 +28,7 @@ struct LibraryHolder {
 struct LibraryQueue {
   std::string key;
   ListEnd first = ListEnd::kLeft;  // where the next waiter is
-  // The sorted set of the Unix times in ms at which waiters stop waiting; empty: there is none.
+  // The sorted set of the Unix times in ms at which waiters stop waiting; empty if there is none.
   std::string ends_key = {};
 };
 
@@ -96,8 +96,8 @@ struct LibraryBreak {
 };
 
 // Plans the end of one hold, or of all if `owner` is not given. `first_waiter` is the first element
-// of the first queue; empty: none. REQUIRES: `lock` was recognised in the value, and the owner is
-// one of its holders.
+// of the first queue; empty if there is none. REQUIRES: `lock` was recognised in the value, and the
+// owner is one of its holders.
 LibraryBreak PlanBreak(const Value& value, const LibraryLock& lock,
                        std::optional<std::string_view> owner, std::string_view first_waiter);
 

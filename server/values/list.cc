@@ -56,7 +56,7 @@ void List::Insert(std::size_t index, std::string_view element) {
 }
 
 // The more elements are spread, the more places must be left between two of them, so that it takes
-// the longer until they must be spread again: each insertion costs O(log n) changes on average.
+// longer until they must be spread again: each insertion costs O(log n) changes on average.
 void List::MakePlaceBefore(std::size_t index) {
   std::size_t reach = 4;
   for (std::int64_t step_min = 64;; step_min += step_min / 2) {

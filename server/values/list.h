@@ -34,7 +34,7 @@ class List {
   void Replace(std::size_t index, std::string_view element);
   void Erase(std::size_t index);
   // Erases up to `count` elements that are equal to `element`, from the left, or, if it is
-  // negative, from the right; 0: all. Returns how many.
+  // negative, from the right; 0 means all. Returns how many.
   std::size_t EraseEqual(std::string_view element, std::int64_t count);
 
   const std::string& at(std::size_t index) const { return elements_[index].text; }
@@ -42,7 +42,7 @@ class List {
   std::size_t size() const { return elements_.size(); }
   std::size_t bytes() const { return bytes_; }
 
-  // For the code that stores the elements: see ValueStore.
+  // For ValueStore, which stores the elements.
   void LogElements() { changed_.TurnOn(); }
   void TakeChanged(const VisitElement& put, const VisitElement& erase);
   std::uint64_t VisitFrom(std::uint64_t cursor, std::size_t count, const VisitElement& visit) const;

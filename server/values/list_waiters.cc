@@ -3,6 +3,7 @@
 namespace fairlock::values {
 
 void ListWaiters::Add(engine::Attachment& client, ListWait wait) {
+  AssertInLoop();
   auto entry = std::make_unique<Entry>();
   for (std::string& key : wait.keys) {
     Queue& queue = queues_[{wait.db, key}];
@@ -18,6 +19,7 @@ void ListWaiters::Add(engine::Attachment& client, ListWait wait) {
 }
 
 std::optional<ListWait> ListWaiters::Remove(engine::Attachment& client) {
+  AssertInLoop();
   const auto found = waits_.find(&client);
   if (found == waits_.end()) return std::nullopt;
   Entry entry = std::move(*found->second);
@@ -42,6 +44,7 @@ engine::Attachment* ListWaiters::FirstFor(const Key& key) const {
 }
 
 void ListWaiters::NoticePush(const engine::KeyName& name) {
+  AssertInLoop();
   if (queues_.empty()) return;
   Key key{name.db, std::string(name.bytes)};
   if (!queues_.contains(key) || !ready_keys_.insert(key).second) return;

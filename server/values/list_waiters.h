@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "contracts/loop_confined.h"
 #include "server/engine/api/types.h"
 #include "server/values/list.h"
 
@@ -36,9 +37,9 @@ struct ListWait {
   engine::TimeMs deadline = engine::kNever;
 };
 
-// The waiting requests by key, in order of arrival, and the keys to which an element was pushed.
-// A connection waits for at most one request. Loop-confined.
-class ListWaiters {
+// The waiting requests by key, in order of arrival, and the keys to which an element was pushed. A
+// connection waits for at most one request.
+class ListWaiters : contracts::LoopConfined {
  public:
   struct Key {
     std::uint8_t db = 0;
@@ -51,7 +52,7 @@ class ListWaiters {
   std::size_t size() const { return waits_.size(); }
   // REQUIRES: the connection does not wait here.
   void Add(engine::Attachment& client, ListWait wait);
-  // Returns the wait that has ended; none: the connection does not wait here.
+  // Returns the wait that has ended; none if the connection does not wait here.
   std::optional<ListWait> Remove(engine::Attachment& client);
   const ListWait* Find(const engine::Attachment& client) const;
 
@@ -71,7 +72,7 @@ class ListWaiters {
   using Queue = std::list<engine::Attachment*>;
   struct Entry {
     ListWait wait;
-    std::vector<Queue::iterator> places;  // in the queue of each key
+    std::vector<Queue::iterator> places;  // its places in the queues of its keys
   };
 
   boost::unordered_flat_map<const engine::Attachment*, std::unique_ptr<Entry>> waits_;

@@ -21,7 +21,7 @@ class Names {
 
   std::size_t size() const { return sorted_.size(); }
   std::string_view at(std::size_t index) const { return sorted_[index]; }
-  // The position of the name among them; size(): it is none of them.
+  // The position of the name among them; size() if it is none of them.
   std::size_t IndexOf(std::string_view name) const {
     const auto found = std::ranges::lower_bound(sorted_, name);
     if (found == sorted_.end() || *found != name) return size();

@@ -6,6 +6,8 @@
 #include <variant>
 
 #include "server/values/set.h"
+#include "text/ascii.h"
+#include "text/hexadecimal.h"
 
 namespace fairlock::values {
 
@@ -17,8 +19,9 @@ constexpr std::string_view kQueue = "redisson_lock_queue";
 constexpr std::string_view kReading = ":rwlock_timeout:";
 constexpr std::string_view kPermits = ":timeout";
 
-bool IsDecimal(char c) { return c >= '0' && c <= '9'; }
-bool IsHexDigit(char c) { return IsDecimal(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool IsHexDigit(char c) {
+  return text::IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 
 bool IsUuid(std::string_view text) {
   if (text.size() != kUuidLength) return false;
@@ -32,10 +35,11 @@ bool IsUuid(std::string_view text) {
 // Whether the text is UUID:THREAD.
 bool IsThread(std::string_view text) {
   return text.size() >= kUuidLength + 2 && IsUuid(text.substr(0, kUuidLength)) &&
-         text[kUuidLength] == ':' && std::ranges::all_of(text.substr(kUuidLength + 1), IsDecimal);
+         text[kUuidLength] == ':' &&
+         std::ranges::all_of(text.substr(kUuidLength + 1), text::IsDigit);
 }
 
-// A name in the form in which it is part of other keys, which a cluster keeps in the same slot.
+// A name as it appears within other keys, so that a cluster keeps these in the same slot.
 std::string Braced(std::string_view name) {
   if (name.find('{') != std::string_view::npos) return std::string(name);
   return std::string("{").append(name).append("}");
@@ -64,18 +68,6 @@ constexpr double kNoEnd = 922337203685477;
 
 bool IsPermitEnd(double score) {
   return score == kNoEnd || (score >= 1e12 && score < 1e13 && score == std::floor(score));
-}
-
-// Redisson stores the bytes of an identifier, and shows them in hexadecimal digits.
-std::string HexOf(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string hex;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    hex += kDigits[byte >> 4];
-    hex += kDigits[byte & 0xf];
-  }
-  return hex;
 }
 
 // The keys whose time to live is that of one reading each, up to a bound. A writer has none.
@@ -107,7 +99,7 @@ void PlanModes(std::string_view name, const LibraryLock& lock, LibraryBreak& pla
 
 }  // namespace
 
-// A hash of "UUID:THREAD" to the number of times that the thread has locked it. That of a
+// A hash of "UUID:THREAD" to the number of times that the thread has locked it. The hash of a
 // read-write lock also has the field "mode", and ":write" follows the thread of a writer.
 bool ReadRedissonLock(const Value& value, engine::TimeMs /*now_unix_ms*/, LibraryLock& lock) {
   bool has_mode = false;
@@ -141,7 +133,7 @@ bool ReadRedissonPermits(const Value& value, engine::TimeMs now_unix_ms, Library
   if (lock.permits_keys.empty()) return false;
   for (const SortedSet::Member& member : std::get<SortedSet>(value.content).members()) {
     if (member.name.size() != kPermitBytes || !IsPermitEnd(member.score)) return false;
-    LibraryHolder holder = {.owner = HexOf(member.name), .element = member.name};
+    LibraryHolder holder = {.owner = text::HexOf(member.name), .element = member.name};
     if (member.score != kNoEnd) holder.end_unix_ms = static_cast<engine::TimeMs>(member.score);
     if (holder.end_unix_ms && *holder.end_unix_ms <= now_unix_ms) {
       ++lock.overdue_count;
@@ -184,13 +176,13 @@ std::vector<std::string> LocksOfQueue(const Value& value) {
 }
 
 bool IsBesideLock(std::string_view key, std::string_view owner) {
-  if (owner.empty() || !std::ranges::all_of(owner, IsDecimal)) return false;
+  if (owner.empty() || !std::ranges::all_of(owner, text::IsDigit)) return false;
   if (key.starts_with("redisson_lock_token:")) return true;
   if (key.starts_with("redisson_unlock_latch:")) return owner == "0" || owner == "1";
   const std::size_t reading = key.rfind(kReading);
   if (reading == std::string_view::npos || owner != "1") return false;
   const std::string_view number = key.substr(reading + kReading.size());
-  return !number.empty() && std::ranges::all_of(number, IsDecimal) &&
+  return !number.empty() && std::ranges::all_of(number, text::IsDigit) &&
          key.find('{') != std::string_view::npos;
 }
 

@@ -18,7 +18,7 @@ bool ReadRedissonLock(const Value& value, engine::TimeMs now_unix_ms, LibraryLoc
 // RPermitExpirableSemaphore.
 bool ReadRedissonPermits(const Value& value, engine::TimeMs now_unix_ms, LibraryLock& lock);
 
-// Each completes the plan, which has the ended holders.
+// Each completes the plan, in which the ended holders are already set.
 void PlanRedissonLock(const Value& value, const LibraryLock& lock, std::string_view first_waiter,
                       LibraryBreak& plan);
 void PlanRedissonPermits(const Value& value, const LibraryLock& lock, std::string_view first_waiter,

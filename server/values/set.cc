@@ -1,7 +1,8 @@
 #include "server/values/set.h"
 
-#include <charconv>
 #include <utility>
+
+#include "text/number.h"
 
 namespace fairlock::values {
 
@@ -10,10 +11,7 @@ std::optional<std::int64_t> ParsePlainNumber(std::string_view text) {
   if (text.empty() || text.size() > kDigitsMax) return std::nullopt;
   const std::string_view digits = text.substr(text[0] == '-' ? 1 : 0);
   if (digits.empty() || (digits[0] == '0' && text.size() > 1)) return std::nullopt;
-  std::int64_t number = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (end.ec != std::errc{} || end.ptr != text.data() + text.size()) return std::nullopt;
-  return number;
+  return text::ParseNumber<std::int64_t>(text);
 }
 
 bool Set::Add(std::string_view member) {

@@ -33,12 +33,12 @@ class Set {
   Members members() const { return Members(*this); }
   const std::string& at(std::size_t index) const { return members_.at(index).name; }
   bool is_ordered() const { return members_.is_ordered(); }
-  // For walks: see ElementTable.
+  // For walks, as in ElementTable.
   const std::string& ByPosition(std::size_t position) const { return members_.at(position).name; }
   std::size_t size() const { return members_.size(); }
   std::size_t bytes() const { return bytes_; }
 
-  // For the code that stores the elements: see ValueStore.
+  // For ValueStore, which stores the elements.
   void LogElements() { changed_.TurnOn(); }
   void TakeChanged(const VisitElement& put, const VisitElement& erase);
   std::uint64_t VisitFrom(std::uint64_t cursor, std::size_t count, const VisitElement& visit) const;

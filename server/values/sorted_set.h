@@ -118,10 +118,10 @@ class SortedSet {
   std::size_t size() const { return members_.size(); }
   std::size_t bytes() const { return bytes_; }
   bool is_ordered() const { return members_.is_ordered(); }
-  // For walks: see ElementTable. Positions have nothing to do with ranks.
+  // For walks, as in ElementTable. Positions have nothing to do with ranks.
   const Member& ByPosition(std::size_t position) const { return members_.at(position); }
 
-  // For the code that stores the elements: see ValueStore.
+  // For ValueStore, which stores the elements.
   void LogElements();
   void TakeChanged(const VisitElement& put, const VisitElement& erase);
   std::uint64_t VisitFrom(std::uint64_t cursor, std::size_t count, const VisitElement& visit) const;

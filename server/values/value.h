@@ -51,10 +51,10 @@ class Value final : public engine::TimerNode, public ChangedHook {
   bool expires() const { return deadline() < engine::kNever; }
 
   Content content;
-  engine::DurationMs ttl_ms = 0;  // the length on record; 0: it never expires
+  engine::DurationMs ttl_ms = 0;  // the length on record; 0 if it never expires
   bool is_stored = false;         // the log may have a row of it
-  // Of a large value: its elements have rows of their own, which name this number. 0: it is small,
-  // and is stored as one row. Once large, a value stays so.
+  // The number of a large value, whose elements have rows of their own that name it. 0 if the value
+  // is small and is stored as one row. Once large, a value stays so.
   std::uint64_t number = 0;
   bool is_head_changed = true;  // more than elements must be stored
   // The log may have a row with the time left; until the next row, setting any time is a change.

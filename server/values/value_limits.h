@@ -18,8 +18,10 @@ inline constexpr std::size_t kSmallElementsMax = 32;
 inline constexpr std::size_t kSmallBytesMax = 2048;
 
 struct ValueLimits {
-  std::size_t elements_max = kElementsMax;  // of one value; fields, in a hash
-  std::size_t bytes_max = kBytesMax;        // of one value, kElementBytes for each element
+  // How many elements one value may have, or fields if it is a hash.
+  std::size_t elements_max = kElementsMax;
+  // How many bytes one value may have, with kElementBytes for each element.
+  std::size_t bytes_max = kBytesMax;
   std::uint64_t values_max = std::numeric_limits<std::uint64_t>::max();
 };
 

@@ -41,7 +41,7 @@ class ValueLogSink {
   // The rows of the elements of a large value are deleted with it.
   virtual void DeleteValue(const rows::ValueId& id) = 0;
   virtual void PutElement(const rows::Element& row) = 0;
-  // Of the row, only what identifies it is set.
+  // Only those fields of the row that identify it are set.
   virtual void DeleteElement(const rows::Element& row) = 0;
 
  protected:
@@ -87,11 +87,11 @@ class ValueStore {
   // in Scan.
   std::uint64_t Clear(std::uint64_t cursor, std::size_t count, std::optional<std::uint8_t> db);
   void NoticeChange(Value& value);
-  // The value expires `ttl_ms` from now; none: never. REQUIRES: ttl_ms > 0.
+  // The value expires `ttl_ms` from now; none means never. REQUIRES: ttl_ms > 0.
   void SetTtl(Value& value, std::optional<engine::DurationMs> ttl_ms, engine::TimeMs now);
 
   // Ends what expired before `now`, at most about `steps_max` values, and frees elements of removed
-  // values. True: more is due.
+  // values. Returns true if more is due.
   bool Advance(engine::TimeMs now, std::size_t steps_max);
   engine::TimeMs NextDeadline() const;
   // Freezes the state for good: nothing expires any more.
@@ -106,7 +106,7 @@ class ValueStore {
   // For the code that stores the values. While the log is on, changes and deletions are recorded.
   void set_logging(bool is_on) { is_logging_ = is_on; }
   bool has_logged() const { return !changed_.empty() || !removed_.empty(); }
-  // Passes on the stored rows that have been removed, then what has changed, and forgets it.
+  // Passes on the stored rows that have been removed and then what has changed, and forgets both.
   void TakeLog(ValueLogSink& sink);
   // The row of a value; of a large one, without its elements.
   rows::Value RowOf(const Value& value, const ValueDetail& detail, engine::TimeMs now) const;
@@ -149,7 +149,7 @@ class ValueStore {
   std::array<std::uint64_t, engine::kDatabases> counts_{};
   ChangedList changed_;
   std::vector<RemovedRow> removed_;
-  std::deque<Content> unfreed_;  // of removed values with many elements
+  std::deque<Content> unfreed_;  // the contents of removed values with many elements
   ValueListener* listener_ = nullptr;
   std::uint64_t changes_ = 0;
   std::uint64_t newest_number_ = 0;

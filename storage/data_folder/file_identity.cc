@@ -98,4 +98,16 @@ Result<std::string> ReadSmallFile(const std::string& path) {
   return content;
 }
 
+Result<std::uint64_t> FreeBytes(const std::string& path) {
+  struct statvfs found {};
+  if (statvfs(path.c_str(), &found) != 0) return SystemFailure("cannot examine", path);
+  return std::uint64_t{found.f_bavail} * found.f_frsize;
+}
+
+std::string BootId() {
+  const auto text = ReadSmallFile("/proc/sys/kernel/random/boot_id");
+  if (!text.ok()) return "";
+  return text->substr(0, text->find('\n'));
+}
+
 }  // namespace fairlock::storage

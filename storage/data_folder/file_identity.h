@@ -47,4 +47,10 @@ bool SyncFolderOf(const std::string& path);
 
 Result<std::string> ReadSmallFile(const std::string& path);
 
+// The space available to an unprivileged process on the file system of that file or folder.
+Result<std::uint64_t> FreeBytes(const std::string& path);
+
+// An ID of the current boot of the machine; empty if the system does not provide one.
+std::string BootId();
+
 }  // namespace fairlock::storage

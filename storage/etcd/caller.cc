@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "storage/etcd/deadline.h"
+#include "storage/etcd/endpoint.h"
 
 namespace fairlock::storage::etcd {
 namespace {

@@ -17,16 +17,16 @@ namespace fairlock::storage::etcd {
 // Shared by the clients of a process. Thread-safe.
 class ClusterPin {
  public:
-  // 0: nothing is pinned yet.
+  // 0 if nothing is pinned yet.
   explicit ClusterPin(std::uint64_t id = 0) : id_(id) {}
 
   // Notes to which cluster an endpoint, one of `endpoints`, was found to belong. Returns why it
-  // must not be used; empty: it may be.
+  // must not be used; empty if it may be.
   std::string Admit(const std::string& endpoint, std::size_t endpoints, std::uint64_t cluster_id);
 
   // Whether the endpoint was last found to belong to another cluster than the pinned one.
   bool Refuses(const std::string& endpoint) const;
-  // The id of the pinned cluster; 0: none.
+  // The id of the pinned cluster; 0 if there is none.
   std::uint64_t id() const;
   // Whether another cluster was pinned before.
   bool was_replaced() const;

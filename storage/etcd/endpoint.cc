@@ -5,14 +5,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <string_view>
 #include <thread>
+
+#include "text/file.h"
 
 namespace fairlock::storage::etcd {
 namespace {
@@ -61,13 +59,10 @@ grpc::ChannelArguments ChannelArgumentsOf(milliseconds connect_timeout) {
 
 Result<std::string> ReadFile(const std::string& path) {
   if (path.empty()) return std::string();
-  std::ifstream file(path, std::ios::binary);
-  std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file.good() && !file.eof()) {
-    return Failed("cannot read " + path + ": " + std::strerror(errno));  // NOLINT(concurrency-*)
-  }
-  if (content.empty()) return Failed("cannot read " + path + ": it is empty");
-  return content;
+  text::FileContent file = text::ReadFile(path);
+  if (!file.is_read()) return Failed("cannot read " + path + ": " + file.reason());
+  if (file.bytes.empty()) return Failed("cannot read " + path + ": it is empty");
+  return std::move(file.bytes);
 }
 
 }  // namespace
@@ -150,6 +145,16 @@ bool Endpoint::Connect(milliseconds time) {
     state = channel_->GetState(true);
   }
   return true;
+}
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+Deadline::Deadline(milliseconds timeout) : end_(steady_clock::now() + timeout) {}
+
+milliseconds Deadline::Remaining(milliseconds longest) const {
+  const auto left = std::chrono::ceil<milliseconds>(end_ - steady_clock::now());
+  return std::clamp(left, milliseconds(0), longest);
 }
 
 }  // namespace fairlock::storage::etcd

@@ -8,10 +8,22 @@
 #include <memory>
 #include <string>
 
-#include "storage/etcd/deadline.h"
 #include "storage/etcd/etcd_options.h"
 
 namespace fairlock::storage::etcd {
+
+// The time at which a call ends, including all its attempts.
+class Deadline {
+ public:
+  explicit Deadline(std::chrono::milliseconds timeout);
+
+  // The time left: at most `longest`, and never negative.
+  std::chrono::milliseconds Remaining(std::chrono::milliseconds longest) const;
+  bool is_over() const { return Remaining(std::chrono::milliseconds(1)).count() <= 0; }
+
+ private:
+  std::chrono::steady_clock::time_point end_;
+};
 
 // gRPC stays initialised as long as at least one of these exists. When the last one is destroyed,
 // the threads of gRPC end. Thread-safe.
@@ -29,7 +41,7 @@ gpr_timespec FromNow(std::chrono::milliseconds time);
 // The credentials with which a client connects to all its endpoints.
 struct Credentials {
   std::shared_ptr<grpc::ChannelCredentials> plain;
-  std::shared_ptr<grpc::ChannelCredentials> tls;  // null: no endpoint needs it
+  std::shared_ptr<grpc::ChannelCredentials> tls;  // null if no endpoint needs it
 };
 
 // Reads the files that the options name.

@@ -41,10 +41,10 @@ class EtcdClient {
   // The outcome is never kUnknown: that of an unanswered read is kUnavailable.
   RangeAnswer Range(const Get& get, Timeout timeout);
 
-  // Discards the history before the revision. kCompacted: that has already been done.
+  // Discards the history before the revision. kCompacted if that has already been done.
   Answer Compact(std::int64_t revision, Timeout timeout);
 
-  // KeepLeaseAlive renews a lease, RevokeLease ends it. kNoLease: the lease has already ended.
+  // KeepLeaseAlive renews a lease, RevokeLease ends it. kNoLease if the lease has already ended.
   LeaseAnswer GrantLease(std::chrono::seconds ttl, Timeout timeout);
   LeaseAnswer KeepLeaseAlive(std::int64_t id, Timeout timeout);
   Answer RevokeLease(std::int64_t id, Timeout timeout);

@@ -1,32 +1,20 @@
 #include "storage/etcd/etcd_options.h"
 
 #include <algorithm>
-#include <charconv>
-#include <fstream>
 #include <optional>
+
+#include "text/address.h"
+#include "text/ascii.h"
+#include "text/file.h"
+#include "text/number.h"
 
 namespace fairlock::storage::etcd {
 namespace {
-
-constexpr std::string_view kSpaces = " \t";
-constexpr int kPortMax = 65'535;
-
-std::string_view WithoutSpaces(std::string_view text) {
-  const auto begin = text.find_first_not_of(kSpaces);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpaces) - begin + 1);
-}
 
 bool TakePrefix(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
   text.remove_prefix(prefix.size());
   return true;
-}
-
-bool IsPort(std::string_view text) {
-  int port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  return error == std::errc() && end == text.data() + text.size() && port > 0 && port <= kPortMax;
 }
 
 // Whether the string is a host. An IPv6 address must be in brackets, which separate it from its
@@ -44,9 +32,9 @@ std::optional<EtcdEndpoint> ParseEndpoint(std::string_view text) {
   endpoint.is_tls = TakePrefix(text, "https://");
   if (!endpoint.is_tls) TakePrefix(text, "http://");
   if (text.ends_with('/')) text.remove_suffix(1);
-  const auto colon = text.rfind(':');
-  if (colon == std::string_view::npos) return std::nullopt;
-  if (!IsHost(text.substr(0, colon)) || !IsPort(text.substr(colon + 1))) return std::nullopt;
+  const auto [host, port] = text::SplitAddress(text);
+  const auto number = text::ParseNumber<std::uint16_t>(port.value_or("")).value_or(0);
+  if (!IsHost(host) || number == 0) return std::nullopt;
   endpoint.address = text;
   return endpoint;
 }
@@ -57,7 +45,7 @@ Result<std::vector<EtcdEndpoint>> ParseEndpoints(std::string_view text) {
   std::vector<EtcdEndpoint> endpoints;
   while (true) {
     const auto comma = text.find(',');
-    const std::string_view word = WithoutSpaces(text.substr(0, comma));
+    const std::string_view word = text::Trimmed(text.substr(0, comma), " \t");
     const auto endpoint = ParseEndpoint(word);
     if (!endpoint) {
       return Refused("must be a list of [http://|https://]host:port, got \"" + std::string(word) +
@@ -73,10 +61,9 @@ Result<std::vector<EtcdEndpoint>> ParseEndpoints(std::string_view text) {
 }
 
 Result<std::string> ReadPasswordFile(const std::string& path) {
-  std::ifstream file(path);
-  std::string password;
-  if (!std::getline(file, password)) return Failed("cannot read a password from " + path);
-  return password;
+  const text::FileContent file = text::ReadFile(path);
+  if (file.bytes.empty()) return Failed("cannot read a password from " + path);
+  return file.bytes.substr(0, file.bytes.find('\n'));
 }
 
 Status CheckOptions(const EtcdOptions& options) {

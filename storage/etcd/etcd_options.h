@@ -28,13 +28,14 @@ struct EtcdOptions {
   std::string cert_file = {};  // the client's certificate; requires key_file
   std::string key_file = {};
 
-  std::string user = {};  // empty: no login
+  std::string user = {};  // empty means no login
   std::string password = {};
   // If set, the password is the first line of this file, which is read at each login. If it cannot
   // be read, `password` counts.
   std::string password_file = {};
 
-  // Shared by all clients that must use the same cluster. Null: endpoints are not checked.
+  // Shared by all clients that must use the same cluster. Null means that endpoints are not
+  // checked.
   std::shared_ptr<ClusterPin> pin = {};
 
   // How long a client waits for one endpoint before it turns to the next one.

@@ -60,12 +60,12 @@ class EtcdWatch::Follower {
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
   Session session_;
   WatchCursor cursor_;
-  std::size_t failures_ = 0;  // since a stream last worked
+  std::size_t failures_ = 0;  // how many failures there were since a stream last worked
   bool is_compacted_ = false;
 
   std::mutex mutex_;
   std::condition_variable stopped_;
-  WatchStream* stream_ = nullptr;  // for Stop
+  WatchStream* stream_ = nullptr;  // used by Stop
   bool is_stopping_ = false;
   std::thread thread_;
 };

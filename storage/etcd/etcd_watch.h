@@ -15,8 +15,8 @@ namespace fairlock::storage::etcd {
 
 struct WatchTarget {
   std::string key = {};
-  std::string range_end = {};  // empty: the key alone; otherwise all keys in [key, range_end)
-  std::int64_t revision = 0;   // the first revision to report; 0: from now on
+  std::string range_end = {};  // empty means the key alone; otherwise all keys in [key, range_end)
+  std::int64_t revision = 0;   // the first revision to report; 0 means from now on
 };
 
 // The thread of the watch calls these functions, and waits until they return. None of them may stop

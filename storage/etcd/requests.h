@@ -14,9 +14,9 @@ namespace fairlock::storage::etcd {
 struct KeyValue {
   std::string key = {};
   std::string value = {};
-  std::int64_t create_revision = 0;  // 0: the key does not exist
+  std::int64_t create_revision = 0;  // 0 if the key does not exist
   std::int64_t mod_revision = 0;     // the revision of the last write
-  std::int64_t lease = 0;            // 0: none
+  std::int64_t lease = 0;            // 0 if there is none
 
   bool operator==(const KeyValue&) const = default;
 };
@@ -46,8 +46,8 @@ struct DeleteRange {
 struct Get {
   std::string key = {};
   std::string range_end = {};
-  std::int64_t limit = 0;     // 0: no limit
-  std::int64_t revision = 0;  // 0: the newest; otherwise the state at that revision
+  std::int64_t limit = 0;     // 0 means no limit
+  std::int64_t revision = 0;  // 0 means the newest; otherwise the state at that revision
   bool keys_only = false;
   bool serializable = false;  // answered by one member alone, so it may be stale
 };
@@ -95,7 +95,7 @@ struct StatusAnswer : Answer {
   std::string version = {};
   std::int64_t size_bytes = 0;         // the size of the database file
   std::int64_t size_in_use_bytes = 0;  // without the space that compaction and deletion freed in it
-  std::uint64_t leader = 0;            // a member's id; 0: this member knows no leader
+  std::uint64_t leader = 0;            // a member's id; 0 if this member knows no leader
   std::uint64_t raft_term = 0;
   bool is_learner = false;
 };

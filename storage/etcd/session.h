@@ -34,7 +34,7 @@ class Session {
   Tried Try(Endpoint& endpoint, bool needs_leader, std::chrono::milliseconds time,
             const Attempt& attempt);
 
-  // For a stream: connects and logs in, then completes the context.
+  // Prepares a stream: connects and logs in, then completes the context.
   Tried Prepare(Endpoint& endpoint, std::chrono::milliseconds time, grpc::ClientContext& context);
 
   // Makes the next attempt log in again.

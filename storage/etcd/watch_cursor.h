@@ -14,13 +14,13 @@ namespace fairlock::storage::etcd {
 // within a revision; the events of a revision that may be incomplete are held back.
 class WatchCursor {
  public:
-  // `revision` is the first one to deliver; 0: the first one after the watch has begun.
+  // `revision` is the first one to deliver; 0 means the first one after the watch has begun.
   explicit WatchCursor(std::int64_t revision) : next_(revision) {}
 
   // The events of a response that can be delivered now.
   std::vector<WatchEvent> Take(etcdserverpb::WatchResponse&& response);
 
-  // The revision from which a new stream continues; 0: no stream has begun.
+  // The revision from which a new stream continues; 0 if no stream has begun.
   std::int64_t next_revision() const { return next_; }
 
   // Call this when a new stream begins. Drops the events that were held back, because the new

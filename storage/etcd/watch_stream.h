@@ -27,7 +27,7 @@ class WatchStream {
              const etcdserverpb::WatchCreateRequest& request);
   void RequestProgress();
 
-  // Waits for the next response. kSilence: none arrived in time; a later call continues to wait.
+  // Waits for the next response. kSilence if none arrived in time; a later call continues to wait.
   Read Next(std::chrono::milliseconds time, etcdserverpb::WatchResponse& response);
 
   // Call this after kEnd. Returns the reason why the stream ended.

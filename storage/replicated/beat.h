@@ -32,11 +32,11 @@ struct Beat {
   std::uint64_t next_frame = 1;
   State state = State::kLeading;
   std::string leader = {};  // the name of the leader's node
-  // The address at which clients and standbys reach the leader, as host:port. Port 0: only with
-  // TLS.
+  // The address at which clients and standbys reach the leader, as host:port. Port 0 means that
+  // they need TLS.
   std::string address = {};
-  std::uint16_t tls_port = 0;  // on the same host; 0: none
-  std::string successor = {};  // with kHandedOver: the name of a node; empty: any
+  std::uint16_t tls_port = 0;  // on the same host; 0 if there is none
+  std::string successor = {};  // with kHandedOver, the name of a node; empty means any
 
   friend bool operator==(const Beat&, const Beat&) = default;
 };
@@ -50,7 +50,7 @@ Status ImportNotEnded();
 std::string EncodeBeat(const Beat& beat);
 Result<Beat> DecodeBeat(std::string_view bytes);
 
-// A beat as it was read from etcd. Revision 0: the key does not exist.
+// A beat as it was read from etcd. Revision 0 means that the key does not exist.
 struct SeenBeat {
   std::int64_t revision = 0;  // the MOD revision of the key
   std::string value;

@@ -25,7 +25,7 @@ struct ClusterOptions {
   std::string fleet;               // the name of the fleet: its keys begin with /fairlock/FLEET/
   std::string node;                // the name of this node, unique in the fleet
   std::string address;             // host:port at which clients and other nodes reach this node
-  std::uint16_t tls_port = 0;      // on the same host; 0: none
+  std::uint16_t tls_port = 0;      // on the same host; 0 if there is none
   bool compacts = true;            // whether this node, as leader, discards etcd's history
   std::function<TimeMs()> now_ms;  // thread-safe
   std::function<void(const LeaderView&)> on_leader;  // as in StandbyOptions
@@ -46,16 +46,16 @@ class ClusterHome final : public LogHome {
   // Tells which partition this node serves, once. May be called by any thread.
   void UsePartition(std::uint32_t partition);
   // Blocks until UsePartition has been called and this node leads. The sink that `new_sink`
-  // returned last has then received the changes in the log, like LoadLog passes them on. While this
+  // returned last has then received the changes in the log, as LoadLog passes them on. While this
   // blocks, another thread may call `new_sink`; it is not called afterwards. Beats are written
-  // until the first append to the store. kRefused: Stop was called, or the fleet's log is being
-  // imported.
+  // until the first append to the store. Returns kRefused if Stop was called, or if the fleet's log
+  // is being imported.
   Status AwaitLeadership(NewSink new_sink);
   // Ends AwaitLeadership. If this node leads, a call to etcd is given up after this many failed
   // attempts, and so is every call after it.
   void Stop(int attempts_max = 3);
   // Makes the last write of the leader. Call this when nothing else writes to the store any more.
-  // `successor` is the name of a node; empty: any node.
+  // `successor` is the name of a node; empty means any node.
   Status HandOver(const std::string& successor) { return store_.HandOver(successor); }
   // See Standby::LeaderRefused.
   void LeaderRefused(const RunId& run) { standby_.LeaderRefused(run); }
@@ -92,7 +92,7 @@ class ClusterHome final : public LogHome {
   Status BeginLogIfNew();
   Status ReadRest();
 
-  const std::string prefix_;  // of the fleet's keys
+  const std::string prefix_;  // the prefix of the fleet's keys
   struct {
     std::mutex mutex;
     std::condition_variable changed;

@@ -26,7 +26,7 @@ Result<etcd::RangeAnswer> Read(etcd::EtcdClient& client, const etcd::Get& get) {
   }
 }
 
-// Revision 0: the register does not exist.
+// Revision 0 means that the register does not exist.
 Result<SeenBeat> ReadBeat(etcd::EtcdClient& client, const PartitionKeys& keys) {
   auto answer = Read(client, {.key = keys.beat, .range_end = {}});
   if (!answer.ok()) return answer.status();
@@ -99,7 +99,7 @@ class Source {
     return {status.code(), "the fleet " + options_.source + ": " + status.message()};
   }
 
-  // The record of a node that was killed disappears some seconds later.
+  // The record of a node that was killed disappears a few seconds later.
   Status AwaitNoNode() {
     const std::string nodes = prefix_ + "n/";
     for (auto left = options_.patience;; left -= kLook) {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "storage/replicated/fleet_record.h"
-#include "storage/replicated/partition_choice.h"
+#include "storage/replicated/fleet_view.h"
 
 namespace fairlock::storage::replicated {
 
@@ -20,7 +20,8 @@ std::string FailureOf(const etcd::Answer& answer) {
   return is_done ? "" : answer.message;
 }
 
-// Why the member serves nothing; empty: it does. The list of members names the endpoint already.
+// Why the member serves nothing; empty if it serves. The list of members names the endpoint
+// already.
 std::string TroubleOf(const etcd::StatusAnswer& status, const std::string& address) {
   std::string failure = FailureOf(status);
   const std::string prefix = "etcd at " + address + ": ";
@@ -37,7 +38,7 @@ bool IsOlder(const NodeRecord& one, const NodeRecord& other) {
 
 }  // namespace
 
-// The record of a leader that is gone remains for some seconds, so the highest epoch counts.
+// The record of a leader that is gone remains for a few seconds, so the highest epoch counts.
 const NodeRecord* LeaderOf(std::span<const NodeRecord> nodes, std::uint32_t partition) {
   const NodeRecord* leader = nullptr;
   for (const NodeRecord& node : nodes) {
@@ -125,7 +126,7 @@ void FleetObserver::Run() {
     client_->RevokeLease(state_.lease, kFarewellTimeout);
 }
 
-// Waits for the next round. False: the observer is being destroyed.
+// Waits for the next round. Returns false if the observer is being destroyed.
 bool FleetObserver::Pause() {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, options_.round, [this] { return asked_.is_stopped || asked_.is_woken; });
@@ -280,7 +281,7 @@ std::string FleetObserver::Choose(NodeRecord& own, etcd::Txn& txn) {
   return "";
 }
 
-// Reads the MOD revision of the key `claims`; 0: it does not exist.
+// Reads the MOD revision of the key `claims`; 0 if it does not exist.
 std::string FleetObserver::ReadClaims(std::int64_t& revision) {
   const auto answer =
       client_->Range({.key = ClaimsKey(options_.prefix), .range_end = {}}, options_.call_timeout);

@@ -24,9 +24,9 @@ struct FleetObserverOptions {
   std::string prefix;  // the prefix of all keys of the fleet
   // Whether this node creates a fleet of one partition if the fleet does not exist.
   bool creates_fleet = true;
-  // The partition that this node must serve; none: the one that has the fewest nodes.
+  // The partition that this node must serve; none means the one that has the fewest nodes.
   std::optional<std::uint32_t> partition = {};
-  // See LeaderBalance; 0: this node never hands over for the balance.
+  // See LeaderBalance; 0 means that this node never hands over for the balance.
   std::chrono::milliseconds balance_after{0};
   std::chrono::seconds lease_ttl{5};
   std::chrono::milliseconds round{1'000};
@@ -42,7 +42,7 @@ struct FleetObserverOptions {
 // Reads the description of the fleet, which may have to be created first. Assigns a partition to
 // this node, which never changes.
 //
-// Writes the record of this node with a lease, so that it disappears some seconds after the node.
+// Writes the record of this node with a lease, so that it disappears a few seconds after the node.
 // Failures only change FleetView::error; the next round tries again.
 //
 // Refuses this node if another running node has the same name but a different address. If the
@@ -104,14 +104,15 @@ class FleetObserver {
   const FleetObserverOptions options_;
   // Used only by the thread.
   struct {
-    std::uint32_t partitions = 0;  // 0: the description of the fleet has not been read yet
+    std::uint32_t partitions = 0;  // 0 if the description of the fleet has not been read yet
     std::optional<Assignment> assignment;
-    std::int64_t lease = 0;  // 0: none
+    std::int64_t lease = 0;  // 0 if there is none
     NodeRecord written;      // the record that was written with that lease
     bool had_name = false;   // whether this run has ever written its record
     TimeMs conflict_since = kNever;
     std::string refusal;
-    // The etcd cluster whose id is in the description of the fleet, as read last; 0: not read.
+    // The etcd cluster whose id is in the description of the fleet, as read last; 0 if it was not
+    // read.
     std::uint64_t etcd_cluster = 0;
   } state_;
   LeaderBalance balance_;  // used only by the thread

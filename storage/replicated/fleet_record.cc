@@ -3,8 +3,9 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
-#include <charconv>
 #include <utility>
+
+#include "text/number.h"
 
 namespace fairlock::storage::replicated {
 
@@ -21,14 +22,12 @@ std::uint32_t NumberIn(const boost::json::object& object, std::string_view name)
   return error ? 0 : number;
 }
 
-// The number in the object's member `name`, which has hexadecimal digits; 0: there is none.
+// The number in the object's member `name`, which has hexadecimal digits; 0 if there is none.
 std::uint64_t HexIn(const boost::json::object& object, std::string_view name) {
   const boost::json::value* const value = object.if_contains(name);
   if (value == nullptr || !value->is_string()) return 0;
   const boost::json::string& text = value->get_string();
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
-  return error == std::errc() && end == text.data() + text.size() ? number : 0;
+  return text::ParseNumber<std::uint64_t>({text.data(), text.size()}, 16).value_or(0);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ struct FleetRecord {
 
   std::uint32_t format = kFormat;
   std::uint32_t partitions = 1;  // never changes
-  // The id of the etcd cluster that the fleet uses; 0: no node has written it yet. A node that
+  // The id of the etcd cluster that the fleet uses; 0 if no node has written it yet. A node that
   // finds the record in another cluster knows that etcd was restored or replaced.
   std::uint64_t etcd_cluster = 0;
 
@@ -32,10 +32,10 @@ std::string PartitionPrefix(std::string_view fleet_prefix, std::uint32_t partiti
 
 // Encodes the record as a JSON object.
 std::string EncodeFleet(const FleetRecord& record);
-// Ignores unknown members. kDamaged: it is not a record, or its numbers are out of range.
+// Ignores unknown members. kDamaged if it is not a record, or its numbers are out of range.
 Result<FleetRecord> DecodeFleet(std::string_view json);
 
-// kRefused: the fleet does not exist. kFailed: etcd did not execute the request.
+// kRefused if the fleet does not exist. kFailed if etcd did not execute the request.
 Result<FleetRecord> ReadFleet(etcd::EtcdClient& client, const std::string& fleet_prefix,
                               std::chrono::milliseconds call_timeout);
 
@@ -44,7 +44,7 @@ struct FoundFleet {
   FleetRecord record;
   bool is_new = false;
 };
-// kFailed: etcd did not execute the request.
+// kFailed if etcd did not execute the request.
 Result<FoundFleet> CreateOrReadFleet(etcd::EtcdClient& client, const std::string& fleet_prefix,
                                      const FleetRecord& record,
                                      std::chrono::milliseconds call_timeout);

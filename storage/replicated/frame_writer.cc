@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <utility>
+
+#include "text/hexadecimal.h"
+#include "text/number.h"
 
 namespace fairlock::storage::replicated {
 
@@ -22,19 +24,12 @@ PartitionKeys::PartitionKeys(std::string its_prefix)
       restored(prefix + "restored") {}
 
 std::string PartitionKeys::FrameKey(std::uint64_t number) const {
-  std::string digits(kNumberDigits, '0');
-  for (std::size_t i = kNumberDigits; i > 0; --i, number >>= 4) {
-    digits[i - 1] = "0123456789abcdef"[number & 15];
-  }
-  return frames + digits;
+  return frames + text::HexOf(number, kNumberDigits);
 }
 
 std::uint64_t PartitionKeys::FrameNumber(std::string_view key) const {
   if (key.size() != frames.size() + kNumberDigits || !key.starts_with(frames)) return 0;
-  std::uint64_t number = 0;
-  const auto [end, error] =
-      std::from_chars(key.data() + frames.size(), key.data() + key.size(), number, 16);
-  return error == std::errc() && end == key.data() + key.size() ? number : 0;
+  return text::ParseNumber<std::uint64_t>(key.substr(frames.size()), 16).value_or(0);
 }
 
 FrameWriter::FrameWriter(PartitionKeys keys, RunId run, std::string leader, std::string address,

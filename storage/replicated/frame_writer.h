@@ -18,7 +18,7 @@ struct PartitionKeys {
   explicit PartitionKeys(std::string prefix);
 
   std::string FrameKey(std::uint64_t number) const;
-  // The number of the frame with that key; 0: it is not the key of a frame.
+  // The number of the frame with that key; 0 if it is not the key of a frame.
   std::uint64_t FrameNumber(std::string_view key) const;
 
   std::string prefix;
@@ -32,8 +32,8 @@ struct PartitionKeys {
 // What a transaction writes in addition to the beat.
 struct GuardedWrite {
   std::vector<std::string> frames = {};  // at most one, except in tests
-  std::string heading = {};              // replaces the heading of the snapshot; empty: no change
-  std::uint64_t first_frame = 0;         // with a heading: the frames before it are deleted
+  std::string heading = {};  // replaces the heading of the snapshot; empty if it does not change
+  std::uint64_t first_frame = 0;  // with a heading, the frames before it are deleted
   bool hands_over = false;
   std::string successor = {};  // with hands_over
 };
@@ -54,9 +54,9 @@ class FrameWriter {
     kFailed    // repeating the transaction does not help: the answer's message says why
   };
 
-  // For a take-over by run `run` of the node `leader`, which others reach at `address` and, with
-  // TLS, at `tls_port` on the same host. Until the take-over is committed, only TakeOver and Take
-  // may be called.
+  // Makes the writer for a take-over by run `run` of the node `leader`, which others reach at
+  // `address` and, with TLS, at `tls_port` on the same host. Until the take-over is committed, only
+  // TakeOver and Take may be called.
   FrameWriter(PartitionKeys keys, RunId run, std::string leader, std::string address = {},
               std::uint16_t tls_port = 0);
 
@@ -78,7 +78,7 @@ class FrameWriter {
   bool is_in_progress() const { return is_in_progress_; }
   // The last committed write of this run.
   const SeenBeat& committed() const { return committed_; }
-  // After kDeposed: the beat of the other run; the key does not exist if someone deleted it.
+  // The beat of the other run, after kDeposed; the key does not exist if someone deleted it.
   const SeenBeat& other() const { return other_; }
   const PartitionKeys& keys() const { return keys_; }
 

@@ -13,7 +13,7 @@ namespace {
 
 using Leaders = std::vector<const NodeRecord*>;
 
-// The leader of each partition. Empty: a partition has none.
+// The leader of each partition. Empty if a partition has none.
 Leaders LeadersOf(std::span<const NodeRecord> nodes, std::uint32_t partitions) {
   Leaders leaders;
   for (std::uint32_t partition = 0; partition < partitions; ++partition) {
@@ -33,7 +33,7 @@ std::optional<std::string> ChooseSuccessor(std::span<const NodeRecord> nodes,
   if (own.partition >= leaders.size() || leaders[own.partition]->name != own.name) {
     return std::nullopt;
   }
-  std::map<std::string, std::size_t> led;  // by machine
+  std::map<std::string, std::size_t> led;  // how many partitions each machine leads
   for (const NodeRecord* const leader : leaders) ++led[leader->machine];
   const auto rank = [&](const NodeRecord& node) { return std::tie(led[node.machine], node.name); };
   const NodeRecord* best = nullptr;

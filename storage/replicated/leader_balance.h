@@ -15,8 +15,8 @@
 
 namespace fairlock::storage::replicated {
 
-// The standby to which `own` should hand its partition over; none: it should not hand over. That is
-// a standby of the partition that has caught up, and whose machine leads at least two partitions
+// The standby to which `own` should hand its partition over; none if it should not hand over. That
+// is a standby of the partition that has caught up, and whose machine leads at least two partitions
 // fewer than the machine of `own`. Among several, the one whose machine leads the fewest is chosen,
 // then the one with the lowest name.
 //
@@ -33,7 +33,7 @@ std::optional<std::string> ChooseSuccessor(std::span<const NodeRecord> nodes,
 // Not thread-safe.
 class LeaderBalance {
  public:
-  // `calm_ms` is that time. 0: this node never hands over.
+  // `calm_ms` is that time. 0 means that this node never hands over.
   explicit LeaderBalance(DurationMs calm_ms) : calm_ms_(calm_ms) {}
 
   bool is_enabled() const { return calm_ms_ > 0; }
@@ -45,7 +45,7 @@ class LeaderBalance {
 
  private:
   struct Seen {
-    // The name and the epoch of each partition's leader. Empty: nothing has been seen.
+    // The name and the epoch of each partition's leader. Empty if nothing has been seen.
     std::vector<std::pair<std::string, std::uint64_t>> leaders = {};
     std::int64_t claims_revision = 0;
 

@@ -6,6 +6,7 @@
 namespace fairlock::storage::replicated {
 
 void Leadership::Doubts(Doubt doubt, TimeMs now) {
+  assert(!leads_ && (doubt == Doubt::kNone || has_seen_));
   doubt_ = doubt;
   heard_at_ = now;
 }

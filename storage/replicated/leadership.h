@@ -21,7 +21,7 @@ inline constexpr TimeMs kNever = std::numeric_limits<TimeMs>::max();
 
 struct LeadershipOptions {
   std::string node;               // the name of this node
-  std::uint32_t rank = 0;         // of the standbys, the one with the lowest rank takes over first
+  std::uint32_t rank = 0;         // the standby with the lowest rank takes over first
   DurationMs silence_ms = 1'000;  // the time without a beat after which a standby doubts the leader
   DurationMs rank_step_ms = 50;   // the additional time that a standby waits for each rank
   // How long the other standbys wait for the one that a leader has handed over to.
@@ -96,7 +96,7 @@ class Leadership {
   bool leads_ = false;
   bool has_seen_ = false;
   bool has_gone_back_ = false;
-  TimeMs heard_at_;  // when the last new beat arrived; with a doubt: when the doubt began
+  TimeMs heard_at_;  // when the last new beat arrived or, with a doubt, when the doubt began
   TimeMs canary_at_;
 };
 

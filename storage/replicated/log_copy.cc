@@ -1,5 +1,6 @@
 #include "storage/replicated/log_copy.h"
 
+#include <cassert>
 #include <utility>
 
 namespace fairlock::storage::replicated {
@@ -59,6 +60,7 @@ Result<LogCopy::Continuation> LogCopy::Compare(const PageReader& pages, const Pi
 // Whether every frame was read that the snapshot has deleted, and no other one. These frames
 // cannot be compared any more, but the batch before the snapshot can.
 bool LogCopy::IsReadUpTo(const StoredHeading& heading) const {
+  assert(log_);
   const LogEnd& end = log_->reader.so_far();
   return next_frame() == heading.first_frame && end.next_batch == heading.decoded.first_batch &&
          end.checksum == heading.decoded.checksum_before;

@@ -43,7 +43,7 @@ class LogCopy {
   // Makes the next CatchUp start over.
   void Forget() { log_.reset(); }
 
-  // The first frame that it does not have; 0: it has no heading.
+  // The first frame that it does not have; 0 if it has no heading.
   std::uint64_t next_frame() const { return log_ ? log_->reading.next_frame() : 0; }
   // How many times it has started over.
   std::uint64_t begun() const { return begun_; }
@@ -60,8 +60,8 @@ class LogCopy {
 
   enum class Continuation : std::uint8_t {
     kNone,        // the log does not continue what was read
-    kSameLog,     // it does
-    kNewHeading,  // it does, and then a snapshot has replaced the heading
+    kSameLog,     // the log continues it
+    kNewHeading,  // the log continues it, and then a snapshot has replaced the heading
   };
 
   Result<Continuation> Compare(const PageReader& pages, const PinnedLog& log,

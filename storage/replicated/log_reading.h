@@ -22,8 +22,9 @@ namespace fairlock::storage::replicated {
 // What a group of frames contains. This is used to find the first frame that a snapshot needs.
 struct FrameGroup {
   std::uint64_t first_frame = 0;
-  std::uint64_t newest_batch = 0;      // the newest batch in this group and all before it
-  std::uint64_t slice_generation = 0;  // the generation of the newest slice in it; 0: no slice
+  std::uint64_t newest_batch = 0;  // the newest batch in this group and all before it
+  // The generation of the newest slice in it; 0 if there is none.
+  std::uint64_t slice_generation = 0;
 };
 
 // The groups since the first frame of the newest snapshot.
@@ -46,7 +47,7 @@ std::string HeadingValue(std::uint64_t first_frame, const StoredRecord& heading)
 
 struct StoredHeading {
   std::uint64_t first_frame = 0;
-  StoredRecord record;  // its bytes are part of the value
+  StoredRecord record;  // a view of a part of the value
   SnapshotHeading decoded;
 };
 // Decodes such a value, which must outlive the result.
@@ -56,7 +57,7 @@ Result<StoredHeading> ParseHeadingValue(std::string_view value, const PartitionK
 struct FrameMark {
   std::uint64_t number = 0;
   std::int64_t mod_revision = 0;
-  std::uint64_t hash = 0;  // of the value
+  std::uint64_t hash = 0;  // the hash of the value
 
   friend bool operator==(const FrameMark&, const FrameMark&) = default;
 };
@@ -135,8 +136,8 @@ class LogReading {
   struct {
     std::vector<Batch> batches;
     std::size_t bytes = 0;
-    std::uint64_t end = 0;         // the first frame of the batches that were not kept; 0: all were
-  } kept_;                         // while slices are missing
+    std::uint64_t end = 0;  // the first frame of the batches that were not kept; 0 if all were
+  } kept_;                  // while slices are missing
   std::uint64_t again_until_ = 0;  // only batches are new in the frames before this one
   FrameGroups groups_of_log_;
 };
@@ -151,7 +152,8 @@ struct PageReader {
   std::function<Result<etcd::RangeAnswer>(const etcd::Get&)> read;
   // Called between two pages.
   std::function<Status()> between = [] { return Status(); };
-  // Of the first page. If its frames are small, the next one has twice as many.
+  // The number of frames of the first page. If its frames are small, the next one has twice as
+  // many.
   std::int64_t frames_per_page = 16;
 };
 
@@ -161,7 +163,7 @@ struct PageReader {
 inline constexpr std::int64_t kFramesOfAPageMax = 128;
 inline constexpr std::size_t kSmallPageBytes = std::size_t{64} << 10;
 
-// The value of the heading's key; empty: the log does not exist yet.
+// The value of the heading's key; empty if the log does not exist yet.
 Result<std::string> ReadHeading(const PageReader& pages, const PartitionKeys& keys,
                                 std::int64_t revision);
 // Takes the frames from next_frame to the end of the log. REQUIRES: the heading was taken.

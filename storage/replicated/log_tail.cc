@@ -1,6 +1,7 @@
 #include "storage/replicated/log_tail.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace fairlock::storage::replicated {
@@ -23,6 +24,7 @@ LogTail::LogTail(std::unique_ptr<etcd::EtcdClient> client, const PartitionKeys& 
     : client_(std::move(client)), keys_(keys), options_(std::move(options)) {}
 
 void LogTail::Begin(NewSink new_sink) {
+  assert(!thread_.joinable());
   copy_.emplace(keys_, std::move(new_sink));
   state_.in_sync_at = options_.now_ms();
   thread_ = std::thread([this] { Run(); });
@@ -205,9 +207,11 @@ std::uint64_t LogTail::loads() const {
 }
 
 // The leaders of other partitions discard etcd's history, which all partitions share. While this
-// node leads and only beats, its log does not change, so each of its beats can be read at instead.
+// node leads and only beats, its log does not change, so the log can be read at the revision of any
+// of its beats instead.
 Result<LogEnd> LogTail::Finish(const PinnedLog& log,
                                const std::function<Result<std::int64_t>()>& newest_write) {
+  assert(!thread_.joinable() && copy_);  // nobody else uses the copy
   std::int64_t revision = log.revision;
   const auto read = [&](etcd::Get get) -> Result<etcd::RangeAnswer> {
     for (int compacted = 0;;) {

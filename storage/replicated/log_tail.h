@@ -23,9 +23,9 @@ namespace fairlock::storage::replicated {
 
 // How far a standby is behind the leader.
 struct StandbyLag {
-  bool is_following = false;  // false: it loads the log, or has lost the watch
+  bool is_following = false;  // false while it loads the log, or if it has lost the watch
   std::uint64_t frames = 0;   // the number of frames known to be written but not applied yet
-  DurationMs ms = 0;          // the time since it was last in sync; 0: it is in sync
+  DurationMs ms = 0;          // the time since it was last in sync; 0 if it is in sync
   std::string unreadable;     // why this version cannot read the log; empty if it can
 
   friend bool operator==(const StandbyLag&, const StandbyLag&) = default;
@@ -108,7 +108,8 @@ class LogTail {
   struct {
     bool has_following_ended = false;
     bool is_following = false;
-    // Since Follow was called: whether a stream has begun, and how often none could, or one ended.
+    // Whether a stream has begun since Follow was called, and how often none could begin, or one
+    // ended.
     bool has_begun = false;
     std::size_t losses = 0;
     std::uint64_t newest_end = 1;  // the end of the log according to the newest beat

@@ -7,6 +7,7 @@
 
 #include "storage/etcd/etcd_client.h"
 #include "storage/log/load_log.h"
+#include "storage/replicated/cluster_home.h"
 #include "storage/replicated/frame_writer.h"
 #include "storage/replicated/replicated_store.h"
 
@@ -41,5 +42,12 @@ class NewLog {
   FrameWriter writer_;
   ReplicatedStore store_;
 };
+
+// Starts the log of a fleet with the rows of another log.
+//
+// Writes the rows as a snapshot and hands over, so that a node takes over at once. Refused if the
+// fleet already has a log. The first write marks the register, and only the last one removes the
+// mark: nodes refuse a log whose import was interrupted, and the next import replaces it.
+Status ImportLog(const ClusterOptions& options, const RowTable& rows);
 
 }  // namespace fairlock::storage::replicated

@@ -16,24 +16,24 @@ struct NodeRecord {
   std::string address = {};  // host:port at which others reach it
   std::uint16_t tls_port = 0;
   std::uint16_t sentinel_port = 0;
-  std::uint16_t http_port = 0;  // on the host of its address; 0: none
+  std::uint16_t http_port = 0;  // on the host of its address; 0 if there is none
   bool is_https = false;        // whether http_port is for TLS
   std::string version = {};
   std::string machine = {};  // the name of the machine that it runs on
   std::uint32_t partition = 0;
-  std::uint64_t epoch = 0;  // while it leads: its epoch
+  std::uint64_t epoch = 0;  // its epoch while it leads
   bool leads = false;
   bool is_in_sync = false;
   std::uint64_t frames_behind = 0;
   std::int64_t started_unix_ms = 0;
-  std::int64_t leads_since_unix_ms = 0;  // 0: it stands by
-  // Those options of the node that must be the same in a fleet, as words NAME=VALUE, separated by
-  // spaces; empty: a version that does not write them.
+  std::int64_t leads_since_unix_ms = 0;  // 0 if it stands by
+  // The options of the node that must be the same in a fleet, as words NAME=VALUE, separated by
+  // spaces; empty if its version does not write them.
   std::string options = {};
   // The names of the other nodes of its partition that accept no connection from it at the address
   // that they announce, in order and separated by spaces.
   std::string unreached = {};
-  // Those of its endpoints of etcd that belong to another etcd cluster, separated by spaces.
+  // Its etcd endpoints that belong to another etcd cluster, separated by spaces.
   std::string refused_etcd = {};
 
   bool operator==(const NodeRecord&) const = default;

@@ -27,7 +27,7 @@ struct RepartitionCounts {
   std::size_t places = 0;
   std::size_t cooldowns = 0;
   std::size_t values = 0;
-  std::size_t limits = 0;  // those of all partitions together, each once
+  std::size_t limits = 0;  // the overrides of all partitions together, each counted once
 };
 
 // - Holds and cooldowns move with their key, and keep their tokens. Holds of different partitions
@@ -53,9 +53,9 @@ class Repartition {
   std::vector<RowTable> Finish();
 
   const RepartitionCounts& counts() const { return counts_; }
-  // The patterns of which partitions had different overrides.
+  // The patterns for which partitions had different overrides.
   const std::vector<std::string>& mixed_limits() const { return mixed_limits_; }
-  // The patterns whose override some partitions had, and others with a log did not.
+  // The patterns for which some partitions had an override, and others with a log did not.
   std::vector<std::string> partial_limits() const;
 
  private:
@@ -65,7 +65,7 @@ class Repartition {
     std::string value;
   };
   struct LimitOfPartition {
-    std::string key;  // of the row
+    std::string key;  // the key of the row
     std::string value;
     std::uint64_t age = 0;
     std::uint64_t set_at_unix_ms = 0;
@@ -88,9 +88,10 @@ class Repartition {
   const RepartitionOptions options_;
   std::vector<RowTable> tables_;
   std::vector<PlaceRow> places_;
-  std::unordered_map<std::uint64_t, LargeValue> large_values_;  // of this source, by old number
+  // The large values of this source, by their old numbers.
+  std::unordered_map<std::uint64_t, LargeValue> large_values_;
   std::uint64_t newest_number_ = 0;
-  std::map<std::string, LimitOfPartition> limits_;  // by the key of the row
+  std::map<std::string, LimitOfPartition> limits_;  // the overrides by the key of the row
   std::uint32_t sources_ = 0;                       // the partitions that have a log
   std::uint64_t token_ceiling_ = 0;                 // 0: no partition has a log
   struct {

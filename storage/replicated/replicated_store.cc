@@ -1,5 +1,6 @@
 #include "storage/replicated/replicated_store.h"
 
+#include <cassert>
 #include <thread>
 #include <utility>
 
@@ -47,7 +48,7 @@ Result<bool> ReplicatedStore::HasHeading() {
 
 // Repeats the read until it is answered. The leaders of other partitions discard etcd's history,
 // which all partitions share. While this node leads and only beats, its log does not change, so it
-// can be read at a new beat.
+// can be read at the revision of a new beat.
 Result<etcd::RangeAnswer> ReplicatedStore::Read(etcd::Get get) {
   for (;;) {
     etcd::RangeAnswer answer = client_.Range(get, options_.call_timeout);
@@ -163,6 +164,42 @@ void ReplicatedStore::CompactIfDue() {
 void ReplicatedStore::CompactAt(std::int64_t revision) {
   client_.Compact(revision, options_.call_timeout);
   compacted_revision_ = revision;
+}
+
+void LoadingBeats::Begin(std::function<Status()> beat, std::chrono::milliseconds every) {
+  assert(!thread_.joinable());
+  thread_ = std::thread([this, beat = std::move(beat), every] { Run(beat, every); });
+}
+
+void LoadingBeats::Run(const std::function<Status()>& beat, std::chrono::milliseconds every) {
+  for (int i = 0; i < kBeatsMax; ++i) {
+    {
+      std::unique_lock lock(mutex_);
+      if (ended_.wait_for(lock, every, [this] { return is_ending_; })) return;
+    }
+    Status status = beat();
+    if (status.ok()) continue;
+    const std::lock_guard lock(mutex_);
+    failure_ = std::move(status);
+    return;
+  }
+}
+
+Status LoadingBeats::End() {
+  if (thread_.joinable()) {
+    {
+      const std::lock_guard lock(mutex_);
+      is_ending_ = true;
+    }
+    ended_.notify_one();
+    thread_.join();
+  }
+  return failure();
+}
+
+Status LoadingBeats::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
 }
 
 }  // namespace fairlock::storage::replicated

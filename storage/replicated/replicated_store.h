@@ -3,30 +3,64 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "storage/etcd/etcd_client.h"
 #include "storage/log/store.h"
 #include "storage/replicated/frame.h"
 #include "storage/replicated/frame_writer.h"
-#include "storage/replicated/loading_beats.h"
 #include "storage/replicated/log_reading.h"
+#include "storage/status.h"
 
 namespace fairlock::storage::replicated {
 
 struct ReplicatedStoreOptions {
   std::size_t frame_bytes_max = kFrameBytesMax;
-  std::size_t group_bytes_max = kGroupBytesMax;  // of one append; readers refuse a longer group
+  // The most bytes of one append; readers refuse a longer group.
+  std::size_t group_bytes_max = kGroupBytesMax;
   // How long one call may take, including all endpoints, and the pause before the next call.
   std::chrono::milliseconds call_timeout{2'000};
   std::chrono::milliseconds pause{50};
   // etcd's history is discarded every time this many revisions have been added, and after each
-  // snapshot; 0: never.
+  // snapshot; 0 means never.
   std::int64_t compact_every = 20'000;
   std::int64_t frames_per_read = 16;
+};
+
+// Writes the beats of a leader that is still loading the locks.
+//
+// Beats at a fixed interval on a thread of its own, until End or the first failure. It gives up
+// after kBeatsMax beats, so that a leader whose loop hangs while restoring the locks is deposed.
+class LoadingBeats {
+ public:
+  static constexpr int kBeatsMax = 1'200;
+
+  LoadingBeats() = default;
+  LoadingBeats(const LoadingBeats&) = delete;
+  LoadingBeats& operator=(const LoadingBeats&) = delete;
+  ~LoadingBeats() { static_cast<void>(End()); }
+
+  // The thread calls `beat`. REQUIRES: Begin was not called before.
+  void Begin(std::function<Status()> beat, std::chrono::milliseconds every);
+  // Ends the beats. Waits for one that is being written. Returns the failure, if any.
+  Status End();
+  // The failure that ended the beats; ok: none has failed. Thread-safe.
+  Status failure() const;
+
+ private:
+  void Run(const std::function<Status()>& beat, std::chrono::milliseconds every);
+
+  std::thread thread_;
+  mutable std::mutex mutex_;
+  std::condition_variable ended_;
+  bool is_ending_ = false;
+  Status failure_;
 };
 
 // Every append is one or more transactions of etcd, each guarded by the beat. An append without
@@ -67,11 +101,12 @@ class ReplicatedStore final : public Store {
   // Hands leadership over: this is the last write. `successor` may be empty.
   Status HandOver(const std::string& successor);
 
-  // From now on, calls fail after this many failed attempts; 0: after the attempt in progress.
+  // From now on, calls fail after this many failed attempts; 0 means after the attempt in progress.
   void LimitAttempts(int count) { attempts_left_ = count; }
   // The total size of all frames that were committed. Thread-safe.
   std::uint64_t committed_bytes() const { return committed_.bytes; }
-  // The reason why the transaction in progress is not committed yet; empty: no attempt has failed.
+  // The reason why the transaction in progress is not committed yet; empty if no attempt has
+  // failed.
   std::string LastError() const;
 
  private:
@@ -91,7 +126,7 @@ class ReplicatedStore final : public Store {
   std::int64_t compacted_revision_ = 0;
   struct {
     std::atomic<std::int64_t> revision = 0;
-    std::atomic<std::uint64_t> bytes = 0;  // of all frames
+    std::atomic<std::uint64_t> bytes = 0;  // the total size of all frames
   } committed_;
   std::atomic<int> attempts_left_ = kUnlimited;
   mutable std::mutex mutex_;

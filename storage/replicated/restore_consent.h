@@ -35,9 +35,9 @@ class RestoreConsent {
   // Writes `restored`, unless it already has this epoch or a higher one. Call this after Exchange.
   etcd::Answer Mark(std::uint64_t highest_epoch);
   // The epoch that was read last: an operator has accepted that everything up to this epoch may be
-  // lost. 0: nothing was accepted.
+  // lost. 0 if nothing was accepted.
   std::uint64_t accepted_epoch() const { return accepted_epoch_; }
-  // The epoch up to which everything may be lost according to the nodes. 0: none has noticed a
+  // The epoch up to which everything may be lost according to the nodes. 0 if none has noticed a
   // restore.
   std::uint64_t restored_epoch() const { return restored_epoch_; }
   // A take-over must be refused if another node has noticed a restore since Exchange.

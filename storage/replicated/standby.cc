@@ -1,6 +1,7 @@
 #include "storage/replicated/standby.h"
 
 #include <algorithm>
+#include <cassert>
 #include <thread>
 #include <utility>
 
@@ -28,6 +29,7 @@ Standby::Standby(etcd::EtcdClient& client, FrameWriter& writer, StandbyOptions o
 }
 
 Status Standby::AwaitLeadership() {
+  assert(!leadership_.leads());
   while (!is_stopped_) {
     const bool is_watched = TakeNews() || options_.now_ms() < leader_.news_at + options_.trust_ms;
     Status status = is_watched && !awaits_acceptance_ ? Status() : Look();

@@ -18,7 +18,7 @@ namespace fairlock::storage::replicated {
 
 // What a standby knows about the leader.
 struct LeaderView {
-  Beat beat;                  // the beat that was seen last; epoch 0: none
+  Beat beat;                  // the beat that was seen last; its epoch is 0 if there is none
   bool is_silent = false;     // no new beat for StandbyOptions::silent_ms, although etcd answers
   bool is_this_node = false;  // this standby has taken over
   bool awaits_acceptance = false;  // the value of Standby::AwaitsAcceptance
@@ -44,7 +44,7 @@ struct StandbyOptions {
   // AwaitLeadership.
   std::function<TimeMs()> now_ms;
   // Called by that thread when another run leads or hands over, and when the leader becomes silent,
-  // is lost, or is heard again. Null: not called.
+  // is lost, or is heard again. May be null.
   std::function<void(const LeaderView&)> on_leader;
 };
 
@@ -57,9 +57,9 @@ class Standby {
   // The references must outlive the standby. REQUIRES: `writer` has not taken over.
   Standby(etcd::EtcdClient& client, FrameWriter& writer, StandbyOptions options);
 
-  // Blocks until this node leads. kRefused: Stop was called, or the fleet's log is not complete
-  // because an import has not ended. kFailed: etcd permanently refuses the requests, for example
-  // because of permissions.
+  // Blocks until this node leads. Returns kRefused if Stop was called, or if the fleet's log is not
+  // complete because an import has not ended. Returns kFailed if etcd permanently refuses the
+  // requests, for example because of permissions.
   Status AwaitLeadership();
 
   // These may be called by any thread:
@@ -70,7 +70,7 @@ class Standby {
   // Call this with each beat that a watch reports. The watch may be late, so a beat that is older
   // than the last one seen has no effect.
   void Hear(const SeenBeat& seen);
-  // The beat that was seen last; epoch 0: none yet.
+  // The beat that was seen last; its epoch is 0 if there is none yet.
   Beat Seen() const;
   // How long ago a new beat arrived, or this standby began to wait for one.
   DurationMs HeardMsAgo() const;
@@ -85,7 +85,7 @@ class Standby {
   bool is_restored() const { return is_restored_; }
   // Call this when that leader's port has refused a connection: the process of that run is gone.
   void LeaderRefused(const RunId& run);
-  // The last failure to reach etcd; empty: the last call succeeded.
+  // The last failure to reach etcd; empty if the last call succeeded.
   std::string LastError() const;
 
  private:

@@ -31,7 +31,7 @@ bool IsUnreached(std::span<const NodeRecord> nodes, const NodeRecord& node);
 // then the lower names. `own` need not be in the view; if it is, its record there does not count.
 std::uint32_t RankOf(const FleetView& view, const NodeRecord& own);
 
-// The name of the standby of this partition that comes first; none: no standby that others reach
+// The name of the standby of this partition that comes first; none if no standby that others reach
 // has caught up.
 std::optional<std::string> WarmestStandby(std::span<const NodeRecord> nodes,
                                           std::uint32_t partition, const std::string& leader);

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
 #include "storage/byte_coding.h"
 #include "storage/crc32c.h"
+#include "text/file.h"
 
 namespace fairlock::storage {
 namespace {
@@ -156,10 +155,9 @@ class Scanner {
 Result<std::string> ReadFile(const std::filesystem::path& path) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
-  std::ifstream file(path, std::ios::binary);
-  std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (error || content.size() != size) return Failed("cannot read " + path.string());
-  return content;
+  text::FileContent file = text::ReadFile(path.string());
+  if (error || file.bytes.size() != size) return Failed("cannot read " + path.string());
+  return std::move(file.bytes);
 }
 
 Status CheckLog(const std::filesystem::path& path, LogSizes& readable) {

@@ -23,7 +23,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LANGUAGES = ("python", "node", "ruby", "go", "cpp")
+LANGUAGES = ("python", "node", "ruby", "go", "cpp", "php")
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SERVER = os.environ.get("FAIRLOCKD", str(ROOT / "build/release/bin/fairlockd"))
 PORT = 3247
@@ -62,7 +62,7 @@ def run(*words, **options):
 
 
 def make_base(folder):
-    """A root of Debian's essential packages, and the lists of what can be installed."""
+    """Makes a root with Debian's essential packages and the lists of what can be installed."""
     mirror = "http://deb.debian.org/debian"
     with open(folder.parent / "debootstrap.log", "w", encoding="utf-8") as log:
         run("debootstrap", "--variant=minbase", "bookworm", folder, mirror, stdout=log, stderr=log)

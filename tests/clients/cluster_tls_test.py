@@ -73,7 +73,7 @@ class Clients(unittest.TestCase):
         for name, driver in self.drivers.items():
             with self.subTest(name):
                 holder, hold = self.drivers["python"], f"h-{name}-"
-                # Both use the same keys, under names of their own.
+                # Both use the same keys, but name their holds differently.
                 self.granted(holder, self.acquire_all(holder, hold, lease=10))
                 waits = self.acquire_all(driver, hold, lease=10, wait=15, channel=True,
                                          owner=f"waits-{name}") if driver is not holder else []

@@ -1,6 +1,7 @@
-"""Three kinds of clients compete for one lock: clients that poll with redis-py, redlock on ioredis,
-and clients that wait with LOCK. FLEET_SECONDS sets the duration in seconds, by default 6, and
-FLEET_SIZE sets the number of clients of each kind, by default 8.
+"""Four kinds of clients compete for one lock: clients that poll with redis-py, redlock on ioredis,
+clients that wait with LOCK, and clients of clients/java, which wait over a channel, if
+deploy/build-java-client.sh has built them. FLEET_SECONDS sets the duration in seconds, by default
+6, and FLEET_SIZE sets the number of clients of each kind, by default 8.
 
 The holds that the clients believe they have are compared by the machine's clock; the server's view
 is read from its events. The fleet runs twice: with the default configuration, where native requests
@@ -27,6 +28,9 @@ KEY = "fleet"
 HOLD_SECONDS = 0.002
 LEASE_MS = 5000
 REDLOCK = pathlib.Path(__file__).parent / "node" / "redlock_fleet.js"
+JAVA = pathlib.Path(__file__).resolve().parents[2] / "clients/java/target"
+HAS_JAVA = (JAVA / "complete").exists()
+KINDS = 4 if HAS_JAVA else 3
 
 
 class Fleet:
@@ -34,7 +38,7 @@ class Fleet:
     def __init__(self, server, native_pause):
         self.server = server
         self.native_pause = native_pause
-        self.stop_at = time.monotonic() + SECONDS
+        self.stop_at = None
         # Kind, client, start and end in ns of the monotonic clock, token, time of the first
         # request.
         self.holds = []
@@ -83,6 +87,14 @@ class Fleet:
             self.ended_natively += late(keys=[KEY])
             time.sleep(0.001)
 
+    def start_java(self, environment):
+        """Returns when all its threads are connected: to begin takes Java seconds."""
+        java = subprocess.Popen(["/bin/sh", str(JAVA / "program"), "FleetOfWaiters"],
+                                env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL)
+        assert java.stdout.readline() == b"ready\n", "clients/java does not start"
+        return java
+
     def guard(self, work, *arguments):
         try:
             work(*arguments)
@@ -94,15 +106,21 @@ class Fleet:
         tasks += [(self.poll, i) for i in range(SIZE)] + [(self.end_late,)]
         threads = [threading.Thread(target=self.guard, args=task) for task in tasks]
         environment = {**os.environ, "PORT": str(self.server.port), "KEY": KEY,
-                       "SIZE": str(SIZE), "SECONDS": str(SECONDS), "LEASE_MS": str(LEASE_MS)}
+                       "SIZE": str(SIZE), "SECONDS": str(SECONDS), "LEASE_MS": str(LEASE_MS),
+                       "NATIVE_PAUSE": str(self.native_pause)}
+        java = self.start_java(environment) if HAS_JAVA else None
+        self.stop_at = time.monotonic() + SECONDS
         node = subprocess.Popen(["node", str(REDLOCK)], env=environment, stdout=subprocess.PIPE)
         for thread in threads:
             thread.start()
+        java_output = java.communicate(f"{SECONDS}\n".encode(), timeout=120)[0] if java else b""
         for thread in threads:
             thread.join()
         output, _ = node.communicate(timeout=60)
         assert node.returncode == 0, "redlock failed"
-        self.holds += [tuple(json.loads(line)) for line in output.splitlines()]
+        assert java is None or java.returncode == 0, "clients/java failed"
+        self.holds += [tuple(json.loads(line))
+                       for line in (output + java_output).splitlines()]
         self.holds.sort(key=lambda hold: hold[2])
 
 
@@ -148,7 +166,7 @@ class MixedFleet(unittest.TestCase):
         self.check_that_one_holds(fleet.holds)
         self.assertEqual(fleet.ended_natively, 0)
         clients = {(kind, client) for kind, client, *_ in fleet.holds}
-        self.assertEqual(len(clients), 3 * SIZE)
+        self.assertEqual(len(clients), KINDS * SIZE)
         return fleet, events.all
 
     def test_who_waits_comes_before_who_polls(self):
@@ -162,16 +180,16 @@ class MixedFleet(unittest.TestCase):
         self.print_counts(fleet, f"with compat.keep_place {KEEP}")
         self.check_that_all_are_in_order(events)
         holds = [hold for hold in fleet.holds if hold[2] < fleet.stop_at * 1e9]
-        round_seconds = SECONDS / len(holds) * 3 * SIZE
+        round_seconds = SECONDS / len(holds) * KINDS * SIZE
         longest = {}
         for kind, _, begin, _, _, asked in holds:
             others = sum(asked < other[2] < begin for other in holds)
             longest[kind] = max(longest.get(kind, (0, 0)), (others, (begin - asked) / 1e9))
-        print(f"fair share: {3 * SIZE} grants, {round_seconds:.3f} s; longest wait: "
+        print(f"fair share: {KINDS * SIZE} grants, {round_seconds:.3f} s; longest wait: "
               + ", ".join(f"{kind} {others} grants, {seconds:.3f} s"
                           for kind, (others, seconds) in longest.items()))
         for kind, (others, _) in longest.items():
-            self.assertLess(others, ROUNDS_MAX * 3 * SIZE, kind)
+            self.assertLess(others, ROUNDS_MAX * KINDS * SIZE, kind)
 
     def print_counts(self, fleet, how):
         counts = {}
@@ -199,7 +217,7 @@ class MixedFleet(unittest.TestCase):
     def check_that_all_are_in_order(self, events):
         """Requires that grants follow the order of the queue. A value joins the queue with its
         second request, but its place depends on the time of its first one."""
-        asked = {}  # in the order of the first denial
+        asked = {}  # clients in the order of their first denial
         standing = set()
         for event in events:
             owner = event["owner"]
@@ -217,4 +235,6 @@ class MixedFleet(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    if not HAS_JAVA:
+        print("skipped, clients/java: deploy/build-java-client.sh has not built it")
     unittest.main(verbosity=2)

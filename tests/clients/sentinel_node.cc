@@ -124,7 +124,7 @@ class Node {
 
 int Serve(int argc, char** argv) {
   std::string error;
-  const auto log = server::Log::Open({.level = "info", .file = ""}, error);
+  const auto log = server::Log::Open({.level = server::LogLevel::kInfo, .file = ""}, error);
   if (log == nullptr || argc < 4) {
     std::cerr << "sentinel_node NAME PASSWORD NODE=PORT:SENTINEL_PORT ... " << error << "\n";
     return 2;

@@ -12,11 +12,12 @@ import unittest
 import redis
 from redis.sentinel import MasterNotFoundError, Sentinel
 
-FOLDER = pathlib.Path(__file__).parent
+FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(FOLDER.parent / "integration"))
 import own_go  # noqa: E402
 from own_server import free_port  # noqa: E402
 
+JAVA = FOLDER.parents[1] / "clients/java/target"
 NAMES = ("lock1", "lock2", "lock3")
 SECONDS_MAX = 20
 # How long clients are told that no node leads.
@@ -31,10 +32,15 @@ CLIENTS = {
     "redis gem": ([os.environ["RUBY"], "ruby/follow_leader.rb"], {}),
     "go-redis": ([os.environ["GO_FOLLOWER"]], {}),
     "clients/cpp": ([os.environ["CPP_FOLLOWER"]], {}),
+    "clients/java, Lettuce": (["/bin/sh", str(JAVA / "program"), "FollowLeader"], {}),
+    "clients/java, Jedis": (["/bin/sh", str(JAVA / "program"), "FollowLeader", "jedis"], {}),
 }
 if not os.environ["GO_FOLLOWER"]:
     del CLIENTS["go-redis"]
     print(f"skipped, go-redis: {own_go.why_not()}")
+if not (JAVA / "complete").exists():
+    del CLIENTS["clients/java, Lettuce"], CLIENTS["clients/java, Jedis"]
+    print("skipped, clients/java: deploy/build-java-client.sh has not built it")
 
 
 class Lines:
@@ -70,7 +76,7 @@ class Lines:
 
 
 class Fleet:
-    """Nodes whose leader the test names."""
+    """Several nodes, of which the test names the leader."""
 
     def __init__(self, password=""):
         self.password = password

@@ -147,7 +147,7 @@ class FailOvers:
             try:
                 if all(IN_SYNC.search(node.get("/metrics")) for node in self.fleet.nodes):
                     return
-            except OSError:  # it starts
+            except OSError:  # the node is starting
                 pass
             time.sleep(0.1)
         raise AssertionError("not every node is in sync")

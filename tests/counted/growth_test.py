@@ -32,7 +32,7 @@ def pairs(first, second):
 
 
 def taken(count, *options):
-    """Requests that take as many locks."""
+    """Returns requests that take this many locks."""
     return [("a", "LOCK", name, "owner", "PX", "600000", *options) for name in names(count)]
 
 
@@ -87,7 +87,8 @@ CASES = {
 
 
 def stored(count, *command):
-    """Requests that store as many elements, each of which `command` makes of its number."""
+    """Returns requests that store this many elements; `command` makes each of them from its
+    number."""
     return [("a", *command[:2], *[word for number in range(begin, begin + 500)
                                   for word in command[2](number)])
             for begin in range(0, count, 500)]
@@ -109,8 +110,8 @@ def list_of(count):
     return stored(count, "RPUSH", "l", lambda number: (f"{number:015}",))
 
 
-# How a value of that size is made, and a request about one of them, by a number that is
-# spread over them.
+# How a value of that size is made, and how a request about one of its elements is, from a number
+# that is spread evenly over them.
 ONE_ELEMENT = {
     "HSET": (hash_of, lambda at: ("HSET", "h", f"{at:015}", "w")),
     "HSET of a new field": (hash_of, lambda at: ("HSET", "h", f"new{at}", "w")),

@@ -47,8 +47,8 @@ class Sizes(unittest.TestCase):
 
     @contextlib.contextmanager
     def crowd(self, *words):
-        """Keeps connections open while the context is; its value is what was counted when all of
-        them were."""
+        """Keeps connections open while the context is open; its value is what was counted once all
+        of them were open."""
         with subprocess.Popen(self.command("crowd", *words), text=True,
                               stdout=subprocess.PIPE) as process:
             try:

@@ -31,7 +31,9 @@ async function openWithToken(token) {
 
 test("a wrong token in the address may not act, and says so", async () => {
   const page = await openWithToken("not-the-token-of-it");
-  await page.getByText("The token or password is wrong").waitFor();
+  await page.getByRole("alert").getByText("Token refused: ").waitFor();
+  // It says what to do.
+  await page.getByRole("alert").getByText(/the file that its option http_token_file/).waitFor();
   await page.getByRole("button", { name: "Access: read only" }).waitFor();
   assert.equal(await page.getByRole("button", { name: "Break this lock" }).isDisabled(), true);
   assert.equal(await page.evaluate(() => sessionStorage.length), 0);
@@ -45,8 +47,45 @@ test("a wrong token in the address may not act, and says so", async () => {
   await page.getByRole("button", { name: "Log in" }).click();
   await page.getByRole("button", { name: "Access: may act" }).waitFor();
   assert.equal(await page.getByRole("button", { name: "Break this lock" }).isDisabled(), false);
-  await page.getByText("The token or password is wrong").waitFor({ state: "detached" });
+  await page.getByText("Token refused").waitFor({ state: "detached" });
   await page.context().close();
+});
+
+test("a token in the address of an open tab is taken, unless it is refused", async () => {
+  const page = await (await browser.newContext()).newPage();
+  const hash = "#/lock/0/order:42";
+  await page.goto(`${server.origin}/${hash}`);
+  await page.getByRole("button", { name: "Access: read only" }).waitFor();
+  await goTo(page, "#token=not-the-token-of-it");
+  await page.getByRole("alert").getByText("Token refused: ").waitFor();
+  await page.getByRole("button", { name: "Access: read only" }).waitFor();
+  assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+  await goTo(page, `#token=${kToken}`);
+  await page.getByRole("button", { name: "Access: may act" }).waitFor();
+  await page.getByText("This tab now uses the token of its address.").waitFor();
+  await page.getByText("Token refused").waitFor({ state: "detached" });
+  // The tab shows the same lock as before, and its address has no token.
+  await page.getByRole("heading", { level: 1, name: "order:42" }).waitFor();
+  assert.equal(await page.evaluate(() => location.hash), hash);
+  // A refused token does not take the place of one that is valid.
+  await goTo(page, "#token=another-wrong-one");
+  await page.getByRole("alert").getByText("This tab keeps the credentials that it had.").waitFor();
+  await page.reload();
+  await page.getByRole("button", { name: "Access: may act" }).waitFor();
+  assert.equal(await page.evaluate(() => location.hash), hash);
+  await page.context().close();
+});
+
+test("a server that shows nothing without the token says that it was refused", async () => {
+  const closed = await Server.start("--http-bind", "0.0.0.0");
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(`${closed.origin}/#token=not-the-token-of-it`);
+  await page.getByRole("alert").getByText("Token refused: ").waitFor();
+  await goTo(page, `#token=${kToken}`);
+  await page.getByText("Nobody is waiting").first().waitFor();
+  assert.equal(await page.locator("[role=alert]").count(), 0);
+  await page.context().close();
+  await closed.stop();
 });
 
 test("a wrong token does not take the place of the right one", async () => {
@@ -74,7 +113,7 @@ test("a user may do what its permissions allow, and no more", async () => {
     const page = await (await browser.newContext()).newPage();
     await page.goto(`${closed.origin}/#/lock/0/order:42`);
     await page.getByRole("button", { name: "Enter credentials" }).click();
-    await page.getByLabel("User (empty: use the token)").fill(name);
+    await page.getByLabel("User (leave empty to use the token)").fill(name);
     await page.getByLabel("Password or token").fill(name);
     await page.getByRole("button", { name: "Log in" }).click();
     await page.getByRole("button", { name: `Access: ${access}` }).waitFor();

@@ -2,20 +2,23 @@
 import { after, before, test } from "node:test";
 import { checkAccessibility, checkBothWidths } from "./axe.js";
 import { kViews, launch, open, settle } from "./browser.js";
-import { Server, fillWithTrouble } from "./server.js";
+import { Server, fillWithChain, fillWithTrouble } from "./server.js";
 
 let browser;
 let server;
 let endTrouble;
+let endChain;
 
 before(async () => {
   browser = await launch();
   server = await Server.start();
   endTrouble = await fillWithTrouble(server);
+  endChain = await fillWithChain(server);
 });
 
 after(async () => {
   endTrouble();
+  endChain();
   await browser.close();
   await server.stop();
 });

@@ -7,6 +7,7 @@ export const kViews = [
   ["overview", "#/overview", "Locks with waiters"],
   ["locks", "#/locks", "Held and awaited locks"],
   ["lock", "#/lock/0/order:42", "Holders"],
+  ["waits", "#/waits", "Who waits for whom"],
   ["events", "#/events", "Events, newest first"],
   ["labels", "#/labels", "By label"],
   ["label", "#/label/shop", "By minute"],

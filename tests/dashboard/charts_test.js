@@ -68,3 +68,21 @@ test("labels are drawn over time, and each has its own charts", () =>
     await goTo(page, "#/label/unheard-of");
     await page.getByText("No events in this period").waitFor();
   }));
+
+test("charts show the last ten minutes, an hour or a day", () =>
+  withPage("#/overview", async (page) => {
+    await settle(page, "By minute");
+    for (const [view, label, range] of [["overview", "10 m", "10"], ["overview", "24 h", "1440"],
+      ["label/shop", "10 m", "10"], ["label/shop", "3 h", "180"]]) {
+      await goTo(page, `#/${view}`);
+      const button = page.getByRole("group", { name: "Time" }).getByRole("button", { name: label });
+      await button.click();
+      await until(`${label} is chosen`, async () =>
+        await button.getAttribute("aria-pressed") === "true");
+      assert.match(page.url(), new RegExp(`minutes=${range}$`));
+      await page.locator("canvas").first().waitFor();
+    }
+    await goTo(page, "#/labels");
+    await page.getByLabel("Time").selectOption({ label: "last 10 minutes" });
+    await page.getByRole("region", { name: "Last 10 minutes" }).locator("canvas").first().waitFor();
+  }));

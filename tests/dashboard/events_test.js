@@ -117,3 +117,88 @@ test("keys of markup and of bytes are text, and lead to their locks", () =>
     await page.getByText("o has held it for").waitFor();
     client.close();
   }));
+
+test("events are limited to a time, on a lock's page too", () =>
+  withPage("", async (page) => {
+    await server.cli("LOCK", "time:1", "worker-1", "EX", "600");
+    await goTo(page, "#/events?match=time:*&since=2s");
+    await page.getByText("No event matches this filter").waitFor();
+    await page.getByRole("combobox", { name: "Time" }).selectOption({ label: "last 10 minutes" });
+    await row(page, "time:1").waitFor();
+    assert.match(page.url(), /match=time.*since=10m/);
+    await goTo(page, "#/lock/0/time:1?since=2s");
+    await page.getByText("There are no events in this period").waitFor();
+    await page.getByRole("combobox", { name: "Time" }).selectOption({ label: "last 24 hours" });
+    await page.getByRole("region", { name: "Events of this lock" }).getByText("granted").waitFor();
+  }));
+
+test("a paused list stays as it is, and says how many events have come since", () =>
+  withPage("#/events", async (page) => {
+    const since = page.locator(".news");
+    const locks = async (...keys) => {
+      for (const key of keys) await server.cli("LOCK", key, "worker-1", "EX", "600");
+    };
+    await locks("pause:old");
+    await row(page, "pause:old").waitFor();
+    await page.getByRole("button", { name: "Pause the list" }).click();
+    await page.getByText("Paused", { exact: true }).waitFor();
+    await since.getByText("0 events have come since").waitFor();
+    await locks("pause:1", "pause:2", "pause:3");
+    await since.getByText("3 events have come since").waitFor();
+    assert.equal(await row(page, "pause:1").count(), 0);
+    await page.getByRole("button", { name: "Resume the list" }).click();
+    await row(page, "pause:3").waitFor();
+    assert.equal(await since.count(), 0);
+    // With a filter, only what matches it counts.
+    await goTo(page, "#/events?match=pause:*");
+    await until("only these", async () => (await column(page, "Lock")).length === 4);
+    await page.keyboard.press("p");
+    await locks("pause:4", "other:1");
+    await since.getByText("1 event has come since").waitFor();
+    // What is filtered meanwhile is shown as it is now.
+    await page.getByLabel("Key matches").fill("other:1");
+    await page.keyboard.press("Enter");
+    await row(page, "other:1").waitFor();
+    await page.getByText("Paused", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Resume the list" }).click();
+    await page.getByText("Live", { exact: true }).waitFor();
+  }));
+
+test("thousands of events a second leave the list short, drawn once a second, and pausable", () =>
+  withPage("#/events", async (page) => {
+    const client = await server.connect();
+    const timer = setInterval(() => {
+      for (let n = 0; n < 50; ++n) {
+        client.send("LOCK", `flood:${n}`, "busy", "EX", 600);
+        client.send("UNLOCK", `flood:${n}`, "busy");
+      }
+    }, 50);
+    try {
+      await page.getByText(/These 100 events are of \d+ m?s: filter them, or pause/).waitFor();
+      await page.evaluate(() => {
+        window.drawn = 0;
+        new MutationObserver(() => { ++window.drawn; }).observe(document.querySelector("main"),
+          { childList: true, subtree: true });
+      });
+      let answers = 0;
+      page.on("response", (response) => { answers += /v1\/history/.test(response.url()); });
+      await until("some answers", () => answers >= 4);
+      const drawn = await page.evaluate(() => window.drawn);
+      assert.ok(drawn <= answers + 1, `drawn ${drawn} times for ${answers} answers`);
+      assert.ok((await column(page, "Lock")).length <= 100);
+      assert.equal(await page.locator("tr.fresh").count(), 0);
+      await page.getByRole("button", { name: "Pause the list" }).click();
+      await page.locator(".news").waitFor();
+      const shown = await column(page, "When");
+      await until("thousands have come", async () =>
+        Number(/^([\d,]+) events/.exec(await page.locator(".news").innerText())[1]
+          .replace(",", "")) > 2000);
+      assert.deepEqual(await column(page, "When"), shown);
+      // A filter by owner counts, too, up to a bound.
+      await goTo(page, "#/events?owner=busy");
+      await page.getByText(/more than \d+ events have come since/).waitFor();
+    } finally {
+      clearInterval(timer);
+      client.close();
+    }
+  }));

@@ -175,6 +175,53 @@ test("all that are shown are selected at once, and cleared again", () =>
     assert.equal(await page.locator("tbody input:checked").count(), 0);
   }));
 
+test("a filter applies by itself soon after the last key, and is one step back", () =>
+  withPage("#/overview", async (page) => {
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    await goTo(page, "#/locks?sort=key");
+    await page.locator("tbody tr").nth(2).waitFor();
+    const field = page.getByLabel("Key matches");
+    await field.pressSequentially("b:1");
+    await shows(page, "Lock", "b:1");
+    assert.match(page.url(), /match=b/);
+    // What is typed goes on in the same field.
+    assert.equal(await field.inputValue(), "b:1");
+    assert.equal(await field.evaluate((one) => one === document.activeElement), true);
+    await field.press("Backspace");
+    await field.pressSequentially("*");
+    await until("the next text", async () => /match=b%3A\*/.test(page.url()));
+    await page.goBack();
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+  }));
+
+test("clients are found by their names and addresses, on all pages", () =>
+  withPage("", async (page) => {
+    const named = [];
+    const connect = async (name) => {
+      const client = await server.connect();
+      await client.ask("CLIENT", "SETNAME", name);
+      named.push(client);
+      return client;
+    };
+    await connect("web-1");
+    await connect("web-2");
+    const job = await connect("job-1");
+    for (let n = 0; n < 220; ++n) named.push(await server.connect());
+    await connect("far-away");
+    await goTo(page, "#/clients");
+    await page.locator("tbody tr", { hasText: "web-1" }).waitFor();
+    await page.getByLabel("Name contains").fill("WEB");
+    await shows(page, "Name", "web-1,web-2");
+    await page.getByLabel("Name contains").fill("far");
+    await shows(page, "Name", "far-away");
+    await page.getByLabel("Name contains").fill("");
+    await page.getByLabel("Address contains").fill(`127.0.0.1:${job.socket.localPort}`);
+    await shows(page, "Name", "job-1");
+    await page.getByLabel("only waiting").check();
+    await page.getByText("No connection matches this filter.").waitFor();
+    named.forEach((client) => client.close());
+  }));
+
 test("on a phone a lock has three lines, and filters are folded", () =>
   withPage("#/locks?match=b:1", async (page) => {
     const card = page.locator("tbody tr").first();

@@ -32,7 +32,7 @@ const withPage = (hash, use, options) => usePage(browser, server, hash, use, opt
 for (const [name, hash, text] of kViews) {
   test(`shows ${name}`, () => withPage(hash, async (page) => {
     await settle(page, text);
-    assert.equal(await page.locator("table tbody tr, figure.chart").count() > 0, true);
+    assert.equal(await page.locator("table tbody tr, figure.chart, .roots > li").count() > 0, true);
     assert.equal(new URL(page.url()).hash.includes("token"), false);
     assert.equal(await page.locator("[role=alert]").count(), 0);
   }));
@@ -381,13 +381,13 @@ test("a user says who he is and acts", async () => {
   const page = await (await browser.newContext()).newPage();
   await page.goto(`${closed.origin}/`);
   await page.getByRole("button", { name: "Enter credentials" }).click();
-  await page.getByLabel("User (empty: use the token)").fill("default");
+  await page.getByLabel("User (leave empty to use the token)").fill("default");
   await page.getByLabel("Password or token").fill("wrong");
   await page.getByRole("button", { name: "Log in" }).click();
   await page.getByRole("dialog").getByText("The user or password is wrong.").waitFor();
   // A wrong password is sent only once: repeating it would lock out every client at this address.
   await until("it is forgotten", () => page.evaluate(() => sessionStorage.length === 0));
-  await page.getByLabel("User (empty: use the token)").fill("default");
+  await page.getByLabel("User (leave empty to use the token)").fill("default");
   await page.getByLabel("Password or token").fill("öpen sesame");
   await page.getByRole("button", { name: "Log in" }).click();
   await page.getByText("Nobody is waiting").first().waitFor();

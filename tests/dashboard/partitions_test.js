@@ -14,7 +14,7 @@ const kPartitions = [0, 1, 2];
 let browser;
 let etcd;
 let leaders;
-let standby;  // of partition 0
+let standby;  // the standby of partition 0
 const clients = [];
 
 const clusterOf = async ({ origin }) =>
@@ -226,6 +226,26 @@ test("all matches are broken in the partitions that are shown", async () => {
     await choose(page, "");
     await breakAll(page);
     await page.getByText("2 holds ended on 2 locks.").waitFor();
+  });
+});
+
+test("a chain leads from one partition to another", async () => {
+  const near = await lockIn(0, "near", "middle");
+  const far = await lockIn(2, "far", "root");
+  await waitFor(2, far, "middle");
+  await waitFor(0, near, "last");
+  await usePage(browser, leaders[1], `#/lock/0/${near}`, async (page) => {
+    const chain = page.getByRole("region", { name: "Why it waits" });
+    await chain.getByText(`root has held ${far} for`).first().waitFor();
+    assert.match((await chain.innerText()).replace(/\s+/g, " "), new RegExp(
+      `last waits for ${near}.*: middle has held ${near} for .*, and waits for ${far}: root has`));
+    await goTo(page, "#/waits");
+    const root = page.getByRole("list", { name: "Who waits for whom" })
+      .locator("> li", { hasText: `root has held ${far}` });
+    await root.getByText(`last waits for ${near}`).first().waitFor();
+    await root.getByRole("link", { name: far }).first().click();
+    await page.getByText("partition 2").first().waitFor();
+    await chain.getByText(`root has held ${far}`).waitFor();
   });
 });
 

@@ -1,5 +1,5 @@
 // Makes the pictures in docs/DASHBOARD.md: each view in light and dark, wide and narrow. Takes five
-// minutes, so that the charts have some minutes to show. Needs Debian's pngquant.
+// minutes, so that the charts have a few minutes to show. Needs Debian's pngquant.
 //
 //     FAIRLOCKD=build/release/bin/fairlockd node tests/dashboard/pictures.js docs/pictures
 import { execFileSync } from "node:child_process";
@@ -7,7 +7,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { kViews, launch, open, settle } from "./browser.js";
-import { Server, fillWithTrouble, startLoad } from "./server.js";
+import { Server, fillWithChain, fillWithTrouble, startLoad } from "./server.js";
 
 const kRunMs = Number(process.env.PICTURES_AFTER_MS || 280000);
 const kSizes = { 1440: { width: 1440, height: 900 }, 390: { width: 390, height: 844 } };
@@ -47,13 +47,23 @@ async function shootSelection(browser, server) {
   await page.context().close();
 }
 
+// A chain that leads to another lock.
+async function shootChain(browser, server) {
+  const page = await open(browser, server, "#/lock/0/schema?why=migrate-8",
+    { viewport: kSizes[1440] });
+  await settle(page, "Why it waits");
+  await shoot(page, "chain-light-1440");
+  await page.context().close();
+}
+
 fs.mkdirSync(folder, { recursive: true });
 const browser = await launch();
 const server = await Server.start();
-const ends = [await fillWithTrouble(server), await startLoad(server)];
+const ends = [await fillWithTrouble(server), await fillWithChain(server), await startLoad(server)];
 try {
   await sleep(kRunMs);
   await shootSelection(browser, server);
+  await shootChain(browser, server);
   for (const colorScheme of ["light", "dark"]) {
     for (const width of Object.keys(kSizes)) {
       await shootViews(browser, server, colorScheme, width);

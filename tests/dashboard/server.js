@@ -214,3 +214,22 @@ export async function fillWithTrouble(server) {
   denied.close();
   return () => [holder, ...waiters].forEach((client) => client.close());
 }
+
+// Adds owners that wait for those that wait in fillWithTrouble: mailer-2 waits for cron@node-4,
+// which waits for cron@node-3; and migrate-7 waits for two keys as one, one of which is held.
+export async function fillWithChain(server) {
+  const holder = await server.connect();
+  await holder.ask("LOCK", "mail:queue", "cron@node-4", "EX", 900);
+  const waiters = [["LOCK", "mail:queue", "mailer-2", "WAIT", "20m"],
+    ["MLOCK", 2, "schema", "tenant:0:import", "migrate-7", "WAIT", "30m"],
+    ["LOCK", "schema", "migrate-8", "WAIT", "30m"]];
+  const clients = [];
+  for (const words of waiters) {
+    const waiter = await server.connect();
+    waiter.send(...words);
+    await until("it waits", async () => (await server.cli("QUEUE",
+      words[0] === "MLOCK" ? words[2] : words[1])).includes(words.at(-3)));
+    clients.push(waiter);
+  }
+  return () => [holder, ...clients].forEach((client) => client.close());
+}

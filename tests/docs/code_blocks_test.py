@@ -37,6 +37,7 @@ PRELUDES = {
     "ruby": "def handle(conversation, token)\n  puts \"ENTERED #{token}\"\nend\n"
             "def log(text) = warn(text)\n",
     "php": "<?php\nrequire '/usr/share/php/Symfony/Component/Lock/autoload.php';\n"
+           "require getenv('FAIRLOCK_PHP_LIBRARY');\n"
            "function charge($order, $token = null) { echo \"ENTERED $token\\n\"; }\n",
 }
 # A block in Go is the body of a function.
@@ -99,6 +100,18 @@ EPILOGUES = {
     "class ImportWorker": "raise 'none' unless ImportWorker.get_sidekiq_options['unique']\n",
 }
 PROLOGUES = {
+    "Facades\\Cache": """
+require '/usr/share/php/Illuminate/Cache/autoload.php';
+require '/usr/share/php/Illuminate/Container/autoload.php';
+$app = new Illuminate\\Container\\Container();
+$url = 'redis://127.0.0.1:' . getenv('FAIRLOCK_PORT');
+$app['config'] = new ArrayObject([
+    'cache.stores.locks' => ['driver' => 'fairlock', 'url' => $url],
+]);
+$app->singleton('cache', fn ($own) => new Illuminate\\Cache\\CacheManager($own));
+(new Fairlock\\Laravel\\FairlockServiceProvider($app))->boot();
+Illuminate\\Support\\Facades\\Facade::setFacadeApplication($app);
+""",
     "Fairlock::Semaphore": "uuid = '6f1c'\ndef create(uuid) = warn(uuid)\n",
 }
 
@@ -190,7 +203,7 @@ class CodeBlocks(unittest.TestCase):
                 self.assertEqual(checked.returncode, 0, checked.stderr)
 
     def go_program(self, text):
-        """Builds it, unless the same text has been built before."""
+        """Builds the program, unless the same text has been built before."""
         folder = GO_FOLDER / hashlib.sha256(text.encode()).hexdigest()
         if not (folder / "program").exists():
             folder.mkdir()
@@ -201,7 +214,8 @@ class CodeBlocks(unittest.TestCase):
     def run_program(self, server, block):
         environment = {**os.environ, "FAIRLOCK_PORT": str(server.port),
                        "PYTHONPATH": str(CLIENTS / "python/src"),
-                       "RUBYLIB": str(CLIENTS / "ruby/lib")}
+                       "RUBYLIB": str(CLIENTS / "ruby/lib"),
+                       "FAIRLOCK_PHP_LIBRARY": str(CLIENTS / "php/src/autoload.php")}
         command = (self.go_program(block.text) if block.language == "go"
                    else [*COMMANDS[block.language], str(self.program_file(server, block))])
         return subprocess.run(command, cwd=self.folder, text=True, capture_output=True,

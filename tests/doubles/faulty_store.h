@@ -26,9 +26,9 @@ class FaultyStore final : public Store {
   Status Replace(const StoredRecord& heading, std::uint64_t first_batch) override;
   Status Sync() override;
 
-  // Makes the k-th write from now (1: the next append, replacement or sync) fail with `status`, and
-  // also every later write until a crash. With `leaves_its_bytes`, the failed write takes effect
-  // anyway, like one that reports its error too late.
+  // Makes the k-th write from now (1 is the next append, replacement or sync) fail with `status`,
+  // and also every later write until a crash. With `leaves_its_bytes`, the failed write takes
+  // effect anyway, like one that reports its error too late.
   void FailWrite(std::uint64_t k, Status status, bool leaves_its_bytes = false);
 
   void CrashProcess();
@@ -55,7 +55,7 @@ class FaultyStore final : public Store {
   std::vector<Step> steps_;
   std::size_t synced_ = 0;  // number of steps that are synced
   std::uint64_t writes_ = 0;
-  std::uint64_t failing_write_ = 0;  // 0: none
+  std::uint64_t failing_write_ = 0;  // 0 if there is none
   bool leaves_its_bytes_ = false;
   Status failure_;
 };

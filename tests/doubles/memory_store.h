@@ -26,7 +26,7 @@ class MemoryStore final : public Store {
   void Keep(const StoredRecord& record);
 
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, std::string> headings_;  // by generation
+  std::map<std::uint64_t, std::string> headings_;  // the headings by generation
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> slices_;
   std::map<std::uint64_t, std::string> batches_;
 };

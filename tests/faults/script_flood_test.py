@@ -177,7 +177,8 @@ class LongScripts(unittest.TestCase):
                         self.assertLessEqual(short, 5)
 
     def test_clients_that_are_gone_do_not_come_before_others(self):
-        """Their scripts still run, one in each turn, but others are read in each turn, too."""
+        """The scripts of the flood still run, one in each turn, but others are read in each turn,
+        too."""
         for _ in range(GONE):
             client = self.server.connect()
             client.send(resp.request("EVAL", LONG_SCRIPT, 0))

@@ -38,7 +38,7 @@ MAX_MEMORY = 300 << 20
 COUNTS = (1, 10, 50)  # of attackers, in the table
 SCRIPT_MS = 100
 WAIT_MS_MAX = 50
-# For the short form, which also runs with builds that are not optimised.
+# Bounds for the short form, which also runs with builds that are not optimised.
 SHORT_MS_MAX = 250
 MEMORY_MAX = MAX_MEMORY * 11 // 10
 LOCKS = 20_000

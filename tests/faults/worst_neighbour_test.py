@@ -24,7 +24,7 @@ from longest_ping import LongestPing  # noqa: E402
 from own_server import IS_MEASURED, Server, note_figure  # noqa: E402
 
 WAITERS = int(os.environ.get("WAITERS", "5000"))
-# As long as this, nobody waits on any machine, unless the server does everything in one turn.
+# Nobody waits this long on any machine, unless the server does everything in one turn.
 PING_MS_MAX = 5000
 GRACE_SECONDS = 1
 MARK = b"the end of a reply"

@@ -54,11 +54,11 @@ class Campaign:
         self.quiet = []           # how long the probes' requests took without a fault, in seconds
         self.beside = []          # and while another partition had one
         self.findings = []
-        self.history = None       # of the newest segment
+        self.history = None       # the history of the newest segment
         self.has_failed = False
         self.requests = 0
-        self.logs = ""            # of the nodes, if there are findings
-        self.end = math.inf       # of the monotonic clock: no fault begins later
+        self.logs = ""            # the logs of the nodes, if there are findings
+        self.end = math.inf       # the time after which no fault begins, by the monotonic clock
         self.episodes = []        # (kind, notes, begin, end) of this segment, in nanoseconds
 
     def run(self, order):

@@ -95,7 +95,7 @@ def grow(fleet):
 
 
 def add_member(port, url):
-    """etcd refuses until the members have been connected for some seconds."""
+    """etcd refuses until the members have been connected for a few seconds."""
     give_up = time.monotonic() + own_fleet.START_SECONDS_MAX
     while True:
         try:
@@ -138,7 +138,7 @@ def keep(fleet, folder):
 
 
 def start_etcd(fleet, count, folder, out):
-    """For LinkedFleet: starts the members, with `count` commits."""
+    """Starts the members for LinkedFleet, with `count` commits."""
     is_kept = folder is not None and peer_ports(folder) is not None
     if not is_kept:
         first = fleet.members[0]

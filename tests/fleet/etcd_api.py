@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 
 SECONDS_MAX = 10
-# Of each port whose member is asked by a user.
+# The password for each port whose member is asked as a user, and the token.
 passwords = {}
 tokens = {}
 
@@ -17,7 +17,7 @@ def call(port, path, seconds=SECONDS_MAX, **fields):
     try:
         return exchange(port, path, seconds, fields)
     except OSError as error:
-        # A member forgets its tokens when it ends, and after some minutes.
+        # A member forgets its tokens when it ends, and after a few minutes.
         if port not in passwords or "auth token" not in str(error):
             raise
     tokens.pop(port, None)

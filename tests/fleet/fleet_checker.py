@@ -62,7 +62,7 @@ class Judgement:
         for hold in sorted(holds, key=lambda one: one.told):
             active = [other for other in active if other.sure_end > hold.told]
             for other in active:
-                # It may have been granted, and have ended, before the other was granted.
+                # The hold may have been granted, and have ended, before the other was granted.
                 is_after = hold.token > other.token or hold.sure_end > hold.told
                 if is_after and not (hold.is_shared and other.is_shared):
                     self.find("two-holders", hold.told, other, hold, told(other.grant),

@@ -21,7 +21,7 @@ SLOW_S = 6
 SLOW_TURN_S = (0.25, 0.05)  # etcd stands still, and runs
 DOWN_S = (0.5, 4)
 CUT_S = (3, 8)
-DELAY_S = 0.3         # of a round trip
+DELAY_S = 0.3         # how much longer a round trip takes
 QUORUM_LOST_S = 20
 QUOTA_FULL_S = 8
 FILL = "/fill/"
@@ -327,7 +327,7 @@ KINDS = {
     "clients-closed": close_of(client_links),
 }
 
-# Only with the binary of another version.
+# These need the binary of another version.
 VERSION_CHANGED = "version-changed"
 OF_TWO_VERSIONS = {VERSION_CHANGED: version_changed}
 

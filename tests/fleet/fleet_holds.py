@@ -75,8 +75,8 @@ class Hold:
     lease: int            # the shortest lease that its owner asked for
     grant: object         # the first request that was answered with the token
     renewed: list         # when each acknowledged renewal was sent
-    connection: tuple = ()  # with SESSION: that whose end ends the hold
-    alive_until: float = FOREVER  # it existed then, if there is one
+    connection: tuple = ()  # with SESSION, the one whose end ends the hold
+    alive_until: float = FOREVER  # until when its session existed, if it has one
     release_sent: float = FOREVER
     released: float = FOREVER
     first: float = 0

@@ -56,11 +56,11 @@ def partition_of(key, partitions):
 
 
 class LinkedFleet(Fleet):
-    """Used in a with statement. `client_ports`: where clients reach the nodes. With several
-    partitions, leader() and struck_nodes are about the one that `struck` chooses. `past` is a
-    folder of commits.py with the data of etcd; `start_etcd` is called with this fleet to start the
-    members, by default start_members(). With `has_users`, etcd knows a user, whose password the
-    nodes find in `password_file`."""
+    """Used in a with statement. Clients reach the nodes at `client_ports`. With several partitions,
+    leader() and struck_nodes are about the one that `struck` chooses. `past` is a folder of
+    commits.py with the data of etcd; `start_etcd` is called with this fleet to start the members,
+    by default start_members(). With `has_users`, etcd knows a user, whose password the nodes find
+    in `password_file`."""
 
     def __init__(self, *options, partitions=1, nodes_each=3, past=None, start_etcd=None,
                  has_users=False):
@@ -77,7 +77,7 @@ class LinkedFleet(Fleet):
         self.etcd_ports = [self._port_of(member, "--listen-client-urls")
                            for member in self.members]
         self.links = []
-        self.carriers = []  # of the clients' connections, and of all others
+        self.carriers = []  # carry the clients' connections, and all others
         self._link_peers()
         for node in self.nodes:
             node.etcd_links = [self._link(node.name, f"e{i}", port)
@@ -202,7 +202,8 @@ class LinkedFleet(Fleet):
                 for partition in range(self.partitions)]
 
     def leader(self):
-        """Asking a node for a lock would not tell, because a standby may answer for the leader."""
+        """Asking a node for a lock would not show this, because a standby may answer for the
+        leader."""
         return self.logged_leader(self.struck_nodes)
 
     def await_leader(self, seconds=CATCH_UP_SECONDS_MAX):

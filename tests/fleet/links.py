@@ -27,7 +27,7 @@ NETLINK_SOCK_DIAG = 4
 SOCK_DIAG_BY_FAMILY = 20
 NLM_F_REQUEST = 1
 HEADER_BYTES = 16
-INODE_OFFSET = 68  # of struct inet_diag_msg
+INODE_OFFSET = 68  # the offset in struct inet_diag_msg
 ANY = 0xFFFFFFFF
 
 

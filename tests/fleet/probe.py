@@ -10,7 +10,7 @@ from records import History
 import sessions
 
 PAUSE_S = 0.02
-PATIENCE_S = 0.7       # more than the fault clients-delayed takes
+PATIENCE_S = 0.7       # longer than the delay of the fault clients-delayed
 
 
 class Probe(threading.Thread):
@@ -21,8 +21,8 @@ class Probe(threading.Thread):
         self.key = f"fleet:probe{tag}"
         self.is_over = threading.Event()
         self.began = time.monotonic()
-        self.times = []           # of acknowledgements, in seconds of the monotonic clock
-        self.durations = []       # of the same requests, in seconds
+        self.times = []           # the times of acknowledgements, in seconds of the monotonic clock
+        self.durations = []       # how long the same requests took, in seconds
         self.errors = []
         self.session = sessions.Session(ports, History(), self.is_over, sessions.PAUSE_S)
 

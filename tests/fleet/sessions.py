@@ -25,7 +25,7 @@ LOST = object()           # nobody knows whether the request was executed
 PATIENCE_S = 3
 CONNECT_SECONDS_MAX = 1
 PAUSE_S = 0.03            # after every node has refused; then twice as long each time
-PAUSE_S_MAX = 0.5         # or clients that ask in vain take the processors
+PAUSE_S_MAX = 0.5         # with less, clients that ask in vain would use up the processors
 # The request was not executed; another node may execute it.
 REFUSALS = ("CLUSTERDOWN", "LOADING", "STORAGE", "EXECABORT")
 

@@ -36,8 +36,8 @@ class Workload(SpecialTasks):
         self.chance = random.Random(f"{seed}.{segment}")
         self.segment = f"s{segment}"
         self.history = History()
-        self.is_over = threading.Event()       # when set: begin nothing new
-        self.is_abandoned = threading.Event()  # when set: end at once
+        self.is_over = threading.Event()       # when set, begin nothing new
+        self.is_abandoned = threading.Event()  # when set, end at once
         self.failures = []
         self.threads = []
         parts = len(tags)

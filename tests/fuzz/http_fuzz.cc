@@ -23,7 +23,7 @@
 #include "server/http/api.h"
 #include "server/http/command_caller.h"
 #include "server/http/event_feed.h"
-#include "server/http/figures.h"
+#include "server/http/minute_figures.h"
 #include "server/http/target.h"
 #include "server/net/http/http_messages.h"
 #include "tests/fuzz/play.h"

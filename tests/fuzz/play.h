@@ -1,5 +1,4 @@
-// For fuzz targets: several connections to one server, whose actions are described by lines of
-// text.
+// Several connections to one server for fuzz targets, whose actions are described by lines of text.
 #pragma once
 
 #include <array>
@@ -33,7 +32,8 @@ class Play {
  public:
   static constexpr std::size_t kConnections = 4;
 
-  // `choice` selects options. `piece_bytes` is how many bytes arrive at a time; 0: all at once.
+  // `choice` selects options. `piece_bytes` is how many bytes arrive at a time; 0 means all at
+  // once.
   Play(unsigned choice, std::size_t piece_bytes);
 
   void Step(std::string_view line);
@@ -49,7 +49,7 @@ class Play {
     command::TestClient* client = nullptr;
     std::string kept_back = {};
     bool is_deaf = false;
-    bool has_sent_parts = false;  // set: the next line may complete a partial request
+    bool has_sent_parts = false;  // if set, the next line may complete a partial request
   };
 
   void StepOf(Peer& peer, std::string_view line);

@@ -154,7 +154,7 @@ IGNORED = ("HELLO", "PING")
 
 
 def actions_of(request, life_ends):
-    """Returns the actions of a recorded request. `life_ends`: when each process ended, by
+    """Returns the actions of a recorded request. `life_ends` says when each process ended, by
     number."""
     words = request.words
     if words[0] in IGNORED:

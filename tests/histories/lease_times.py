@@ -95,7 +95,7 @@ def _changes(hold, claimant, lives):
 
 
 def lease_span(hold, claimant, lives, source):
-    """Returns the Span of the hold's end. `source`: the Span of the hold that a TRANSFER to this
+    """Returns the Span of the hold's end. `source` is the Span of the hold that a TRANSFER to this
     owner ended, if known."""
     span = _first_lease(hold, claimant, source)
     changes = sorted(_changes(hold, claimant, lives), key=lambda change: change[:2])

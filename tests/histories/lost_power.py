@@ -65,8 +65,8 @@ class Disk:
         self.changes = 0
 
     def lose_power(self, chance):
-        """After the server has been killed: gives the real folder the content of the simulated
-        disk."""
+        """Gives the real folder the content of the simulated disk, after the server has been
+        killed."""
         self._read()
         kept = 0 if chance.random() < 0.4 else chance.randint(0, len(self.pending_names))
         for change in self.pending_names[:kept]:

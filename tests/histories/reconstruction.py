@@ -243,7 +243,7 @@ class Reconstruction:
             if "SESSION" in ask.options:
                 ends.append(self._session_end(ask))
             if not hold.is_told:
-                ends.append(self.closed_at(ask.client))  # until told, a grant may be undone by this
+                ends.append(self.closed_at(ask.client))  # this may undo a grant until it is told
             is_other = len(ask.keys) > 1 and ask.sent > hold.first and (
                 not ask.is_answered or ask.reply != hold.token)
             if is_other and ask.until > seen:

@@ -23,7 +23,7 @@ KILLS = int(os.environ.get("KILLS", "4"))
 LOCKS = int(os.environ.get("LOCKS", "20000"))  # other locks, which make a snapshot long
 SEED = int(os.environ.get("SEED", "1"))
 RENEWED = 50
-# Of the long ones, the server stores the time left while they run.
+# While long leases run, the server stores the time that is left of them.
 LEASES_MS = (30_000, 120_000, 700_000, 1_500_000)
 BATCH = 500
 META = "m" * 4000

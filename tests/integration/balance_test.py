@@ -64,7 +64,7 @@ class Balance(unittest.TestCase):
         return tokens
 
     def watch(self, until):
-        """Returns the changes of leaders until then, as (time, the leaders)."""
+        """Returns the changes of leaders until that time, as (time, leaders)."""
         changes = []
         while not until():
             leaders = self.fleet.leaders()

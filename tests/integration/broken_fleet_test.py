@@ -2,7 +2,7 @@
 
 The rule: no surface names as leader a node that does not lead; none says ready where no lock is
 granted; each member of etcd that serves nothing is shown with its error; each age is shown. A node
-needs some seconds to notice what happened; then all of this is true, and stays so.
+needs a few seconds to notice what happened; then all of this is true, and stays so.
 
 Each way to break a fleet is a row of a table. Two chains of them run at the same time, because
 nodes wait most of the time.
@@ -40,7 +40,7 @@ ABOUT_STATES = re.compile("Fairlock(Down|NotReady|EtcdMember|Fleet)")
 
 class LinkedFleet(Fleet):
     """A fleet whose nodes reach etcd through links that can be cut in each direction; with a
-    Prometheus. `old`: the node that led before the fleet was broken."""
+    Prometheus. `old` is the node that led before the fleet was broken."""
 
     def __init__(self, **sizes):
         super().__init__(relays=True, http=True, **sizes)
@@ -138,12 +138,12 @@ class State:
     name: str
     make: typing.Callable
     heal: typing.Callable | None = None
-    leads: frozenset = frozenset({OLD})  # one of these does; empty: nobody
-    serving: frozenset = ALL          # those of them that are alive
-    silent: frozenset = NOBODY        # those that cannot answer
+    leads: frozenset = frozenset({OLD})  # one of these does; empty if nobody does
+    serving: frozenset = ALL          # the nodes that serve, as far as they are alive
+    silent: frozenset = NOBODY        # the nodes that cannot answer
     unsure: bool = False              # the leader before is alive, but etcd does not confirm it
     awaits_acceptance: bool = False
-    # By kind of node: the members of etcd that serve nothing to it.
+    # The members of etcd that serve nothing to a node, by the kind of node.
     down: dict = dataclasses.field(default_factory=dict)
     says: tuple = ()                  # patterns in the output of `fairlockctl cluster status`
     alerts: frozenset = frozenset()   # these are pending or firing

@@ -22,8 +22,10 @@ unique_subject = no
 commonName = supplied
 [server]
 subjectAltName = DNS:localhost,IP:127.0.0.1
+authorityKeyIdentifier = keyid
 [client]
 extendedKeyUsage = clientAuth
+authorityKeyIdentifier = keyid
 """
 
 
@@ -40,12 +42,14 @@ class Authority:
         (self.folder / "ca.cnf").write_text(_CA_CONFIG)
         (self.folder / "index.txt").write_text("")
         (self.folder / "serial").write_text("1000")
-        self.key, self.certificate = self._self_signed("ca", name)
+        # From version 3.13 on, Python refuses an authority whose certificate does not say so.
+        self.key, self.certificate = self._self_signed("ca", name, "-addext",
+                                                       "keyUsage=critical,keyCertSign,cRLSign")
 
-    def _self_signed(self, name, common_name):
+    def _self_signed(self, name, common_name, *words):
         _openssl(self.folder, "req", "-x509", "-newkey", "ec", "-pkeyopt",
                  "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{name}.key", "-out",
-                 f"{name}.crt", "-subj", f"/CN={common_name}", "-days", "2")
+                 f"{name}.crt", "-subj", f"/CN={common_name}", "-days", "2", *words)
         return self.folder / f"{name}.key", self.folder / f"{name}.crt"
 
     def self_signed(self, name, common_name):
@@ -54,8 +58,8 @@ class Authority:
         return certificate, key
 
     def issue(self, name, common_name, kind="server", is_over=False):
-        """Returns (certificate, key). kind: server or client; is_over: the certificate has
-        expired."""
+        """Returns (certificate, key). `kind` is server or client; `is_over` means that the
+        certificate has expired."""
         key, request = self.folder / f"{name}.key", self.folder / f"{name}.csr"
         certificate = self.folder / f"{name}.crt"
         _openssl(self.folder, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
@@ -94,7 +98,7 @@ class Certificates:
                 str(self.authority.certificate)]
 
     def context(self, authority=None, identity=None):
-        """Returns the context of a client that trusts the authority; identity: the client's own
+        """Returns the context of a client that trusts the authority; `identity` is the client's own
         (certificate, key)."""
         context = ssl.create_default_context(
             cafile=str((authority or self.authority).certificate))

@@ -186,7 +186,7 @@ class Copy(unittest.TestCase):
         self.assertRegex(done.stderr, "node n[01] of the fleet old runs; stop all its nodes first")
 
         self.assertEqual(self.old[0].terminate(), 0)
-        self.old[1].kill()  # its record disappears some seconds later
+        self.old[1].kill()  # its record disappears a few seconds later
         done = self.copy()
         self.assertEqual(done.returncode, DONE, done.stderr)
         self.assertIn("the fleet new has 3 partitions with the locks of old (2 partitions): ",

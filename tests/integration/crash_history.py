@@ -15,7 +15,7 @@ class Broken(AssertionError):
 @dataclasses.dataclass(frozen=True)
 class Held:
     owner: str
-    token: int | None  # None: a grant whose reply was not received
+    token: int | None  # None for a grant whose reply was not received
     lease_ms: int
     # The earliest start of its lease, and whether a clean stop has happened since: after one, the
     # lease continues with only its remaining time.
@@ -108,7 +108,7 @@ class Key:
 
     def compare(self, holders, since_start_ms, is_clean=False):
         """Compares the state with `holders` of LOCKINFO after a restart: the owner, token and
-        remaining time of each. `is_clean`: the server was stopped, not killed."""
+        remaining time of each. `is_clean` means that the server was stopped, not killed."""
         if len(holders) > 1:
             raise Broken(f"{self.name} has {len(holders)} holders: {holders}")
         found = holders[0] if holders else None

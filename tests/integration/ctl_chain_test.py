@@ -197,7 +197,7 @@ class Starting(Chains):
         denied = self.ctl.run("lock", "k", "a")
         self.assertIn("starting; the server has started, and leases that were granted before may "
                       "still be running", denied.stderr)
-        self.assertTrue(self.ctl.text("why", "k").startswith("The server has started a short time "
+        self.assertTrue(self.ctl.text("why", "k").startswith("The server started a short time "
                                                              "ago: nobody gets it"))
         self.assertEqual(self.ctl.json("why", "k")["reason"], "starting")
         self.assertIn("; the server has just started: nobody gets it yet",

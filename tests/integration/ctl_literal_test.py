@@ -123,7 +123,8 @@ class EveryArgument(unittest.TestCase):
         for name in options:
             words += [f"{name}={values[name]}"] if is_joined else [name, values[name]]
         if command == "run":
-            # Its `--` precedes the command, so a key with a dash can only be given with --key.
+            # The `--` of `run` precedes the command, so a key with a dash can only be given with
+            # --key.
             names = [name for name in names if not values[name].startswith("-")]
             return [*words, *(values[name] for name in names), "--", "true"], names + options
         return [*words, "--", *(values[name] for name in names)], names + options

@@ -36,6 +36,16 @@ class Scripts(unittest.TestCase):
         self.assertIn("app/node_modules is a symbolic link", done.stderr)
         self.assertTrue((folder / "elsewhere/.package-lock.json").exists())
 
+    def test_a_go_is_found_if_it_is_new_enough(self):
+        module = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "go.mod"
+        module.write_text("module m\n\ngo 1.18\n")
+        done = run(DEPLOY / "find_go.sh", module)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("go version go1.", run(done.stdout.strip(), "version").stdout)
+        module.write_text("module m\n\ngo 9.1.0\n")
+        done = run(DEPLOY / "find_go.sh", module)
+        self.assertEqual((done.returncode, done.stdout), (1, "9.1.0\n"))
+
 
 if __name__ == "__main__":
     unittest.main()

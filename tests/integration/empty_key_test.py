@@ -5,7 +5,7 @@ import unittest
 from own_redis import REDIS, Redis
 from own_server import Server
 
-# The arguments behind the keys of each command. Those that name no more take none.
+# The arguments after the keys of each command. Commands that are not listed take none.
 ARGUMENTS = {
     "set": ["v"], "setnx": ["v"], "setex": ["100", "v"], "psetex": ["100000", "v"],
     "getset": ["v"], "mset": ["v"], "msetnx": ["v"], "incrby": ["2"], "decrby": ["2"],
@@ -28,14 +28,14 @@ ARGUMENTS = {
     "zrevrangebyscore": ["+inf", "-inf"], "zremrangebyscore": ["-inf", "+inf"],
     "zremrangebyrank": ["0", "-1"], "zscan": ["0"],
 }
-# What the key has before.
+# What the key contains before the command.
 STATES = {
     "none": [], "string": ["SET", "", "7"], "hash": ["HSET", "", "f", "1"],
     "list": ["RPUSH", "", "x", "z"], "set": ["SADD", "", "m"], "zset": ["ZADD", "", "1", "m"],
 }
 TIMES = {"ttl", "pttl", "expiretime", "pexpiretime"}
 CALL = "return redis.call(unpack(ARGV))"
-# Their keys are where the row of the table says, but not at fixed positions.
+# The keys of these commands are where the row of the table says, but not at fixed positions.
 WITH_COUNT = {"zinterstore": ["zinterstore", "", "2", "", ""],
               "zunionstore": ["zunionstore", "", "1", ""],
               "eval": ["eval", "return #KEYS[1]", "1", ""],

@@ -65,7 +65,7 @@ class CertifiedFleet(Fleet):
             time.sleep(0.05)
 
     def restart_members(self):
-        """One after the other."""
+        """Restarts the members one after the other."""
         for member in self.members:
             member.terminate()
             member.start()

@@ -1,5 +1,5 @@
 """A fleet uses one etcd cluster: a second one in cluster_etcd is refused, and one that was restored
-from a backup is noticed by every node, also by those that start later."""
+from a backup is noticed by every node, even by those that start later."""
 
 import time
 import unittest
@@ -56,7 +56,8 @@ class EtcdIdentity(unittest.TestCase):
         await_true(lambda: status(right).get(b"leader") == mixed.name.encode(), fleet)
         await_true(lambda: any(b"belongs to the etcd cluster" in (member[3] or b"")
                                for member in status(mixed).get(b"etcd", [])), fleet)
-        # Its only member dies, but the others of that cluster go on, with another node.
+        # The only member that `mixed` uses dies, but the others of that cluster go on, with another
+        # node.
         fleet.members[0].kill()
         await_true(lambda: status(right).get(b"role") == b"leader", fleet)
         with right.connect() as client:
@@ -87,7 +88,7 @@ class EtcdIdentity(unittest.TestCase):
         fleet.restore(backup, token)
         if is_a_node_running:
             await_true(lambda: status(standby).get(b"awaits_acceptance") == 1, fleet)
-            # It says so before it has written it down.
+            # The standby says so before it has written it down.
             await_true(lambda: etcdctl("--endpoints", fleet.endpoints, "get",
                                        "/fairlock/main/p/00/restored"), fleet)
             standby.kill()

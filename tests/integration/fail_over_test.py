@@ -183,7 +183,7 @@ class FailOver(unittest.TestCase):
         with leader.connect() as look:
             self.assertEqual(look.ask("CHECK", "key", token), 1)
             self.assertEqual(look.ask("LOCKED", "other"), 0)
-        # It restarts as a standby, in the same process.
+        # The old leader restarts as a standby, in the same process.
         end = time.monotonic() + 10
         while time.monotonic() < end:
             refusal = answer(lambda: self.ask(old, "LOCK", "third", "owner"))

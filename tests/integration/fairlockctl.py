@@ -7,7 +7,7 @@ import subprocess
 
 PROGRAM = pathlib.Path(os.environ["FAIRLOCKCTL"]).resolve()
 
-# Its exit codes; docs/FAIRLOCKCTL.md lists them.
+# The exit codes of fairlockctl, as docs/FAIRLOCKCTL.md lists them.
 DONE, NO = 0, 1
 WRONG_USE, REFUSED, UNREACHABLE, NOT_WRITTEN = 64, 65, 69, 74
 NOT_OBTAINED, LOST, NOT_ALLOWED = 75, 76, 77

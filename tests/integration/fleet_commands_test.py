@@ -35,7 +35,7 @@ class FleetCommands(unittest.TestCase):
         while time.monotonic() < end:
             try:
                 report = self.status(node)
-            except (OSError, resp.Ended):  # it starts again
+            except (OSError, resp.Ended):  # the node starts again
                 report = None
             if report and condition(report):
                 return report
@@ -72,7 +72,7 @@ class FleetCommands(unittest.TestCase):
         self.assertEqual(seen["role"], "standby")
         self.assertEqual(seen["epoch"], 1)
 
-        # A node that was killed is no longer listed after some seconds.
+        # A node that was killed is no longer listed after a few seconds.
         standby.kill()
         self.await_status(leader, lambda one: len(one["nodes"]) == 2, seconds=20)
 

@@ -50,7 +50,7 @@ class FleetLoad:
         assert self.granted_next > self.kept
 
     def await_progress(self):
-        """Waits until the clients have taken some turns more."""
+        """Waits until the clients have taken a few more turns."""
         before = len(self.tokens)
         end = time.monotonic() + SECONDS_MAX
         while len(self.tokens) < before + 20:

@@ -42,7 +42,7 @@ class FleetValues(unittest.TestCase):
             self.assertEqual(self.ask(fleet, "DBSIZE"), 3)
 
     def test_what_redisson_asks_after_each_lock(self):
-        """It gives up a lock if INFO shows replicas, and none of them has it."""
+        """Redisson gives up a lock if INFO shows replicas, and none of them has it."""
         with Fleet(nodes=2) as fleet, fleet.leader().connect() as client:
             end = time.monotonic() + 10
             while b"connected_slaves:1\r\n" not in client.ask("INFO", "replication"):

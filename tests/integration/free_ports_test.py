@@ -11,7 +11,7 @@ import own_server
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
 PROCESSES = 4
-PORTS_EACH = 150  # of 6,000: without leases, some would certainly be equal
+PORTS_EACH = 150  # there are 6,000; without leases, some would certainly be equal
 PYTHON = f"""
 import own_server
 print(*(own_server.free_port() for _ in range({PORTS_EACH})), flush=True)

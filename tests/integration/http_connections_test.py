@@ -86,7 +86,7 @@ class Crowds(WithServer):
             self.assertEqual(server.get("/api/v1/locks")[0], 200)
 
     def test_probes_are_answered_during_a_flood_of_requests_that_never_end(self):
-        """Without credentials, many times as many as there are connections."""
+        """The flood has no credentials, and many times as many connections as are allowed."""
         begins = (b"", b"G", b"GET /healthz HTTP/1.1\r\nHo",
                   b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n",
                   b"POST /api/v1/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")

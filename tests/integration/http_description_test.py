@@ -177,7 +177,7 @@ class Answers(Described):
 class Loading(Described):
 
     def start_slowly(self, http):
-        """Returns a server that takes some seconds to load its locks."""
+        """Returns a server that takes a few seconds to load its locks."""
         token_file = http.directory / "token"
         server = Traced("--durability", "sync", "--http-port", str(http.http_port),
                         "--http-token-file", str(token_file),

@@ -219,7 +219,7 @@ class Breaking(LibraryLocks):
         text = ctl.text("locks", "job")
         self.assertRegex(text, r"job +0 +1 +0 +- +- +\(redisson\) +" + THREADS[0][:8])
         self.assertEqual(ctl.json("show", "job")["holders"][0]["owner"], THREADS[0])
-        # Nothing tells its token, since when it is held, or by which connection.
+        # Nothing shows its token, since when it is held, or by which connection.
         self.assertRegex(ctl.text("show", "job"), THREADS[0] + r" +- +exclusive +- +\S+ +- +-")
         ctl.text("break", "job", "--yes", "--reason", "stuck")
         self.assertEqual(self.own.ask("EXISTS", "job"), 0)
@@ -279,7 +279,7 @@ class Recording(LibraryLocks):
         self.assertIn("\nfairlock_breaks_total 3\n", metrics)
         statistics = as_map(as_map(self.own.ask("STATS"))[b"labels"][0])
         self.assertEqual(statistics[b"broken"], 3)
-        # Nothing tells how long the library's locks were held.
+        # Nothing shows how long the library's locks were held.
         self.assertIn('\nfairlock_hold_seconds_count{label=""} 1\n', metrics)
 
 

@@ -10,7 +10,7 @@ UUIDS = ("b983c153-7421-469a-addb-44fb92259a1b", "0c6b1f5e-8f5a-4b0e-9a5d-b1b5a4
 THREADS = [f"{uuid}:{number}" for number, uuid in enumerate(UUIDS, 1)]
 TOKENS = ["a" * 43 + "=", "b" * 43 + "="]
 LEASE_MS = 30_000
-NO_END = 922337203685477  # of a permit
+NO_END = 922337203685477  # the end of a permit that has none
 
 
 def as_map(words):

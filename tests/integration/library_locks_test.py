@@ -213,7 +213,8 @@ class Listing(LibraryLocks):
                       Fairlockctl(self.server).text("why", "d:LOCKED"))
 
     def test_another_value_is_never_called_free(self):
-        """Whatever its type, and although it is no lock of a library that fairlock knows."""
+        """A key with a value is not free, whatever the type of the value, even if it is no lock of
+        a library that fairlock knows."""
         for key, command, *words in (("hash", "HSET", "f", "v"), ("list", "RPUSH", "x"),
                                      ("set", "SADD", "m"), ("zset", "ZADD", 1, "m")):
             self.own.ask(command, key, *words)

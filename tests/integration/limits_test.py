@@ -135,7 +135,7 @@ class Memory(LimitCase):
         self.assertIsInstance(client.ask("LOCK", "new", "a"), int)
         self.assertEqual(info(client, "memory")["maxmemory"], "0")
 
-    @unittest.skipUnless(IS_MEASURED, "memory of this build is not told by its allocator")
+    @unittest.skipUnless(IS_MEASURED, "the allocator of this build does not report its memory")
     def test_one_pipeline_takes_no_more_than_there_is(self):
         self.start()
         client = self.connect()

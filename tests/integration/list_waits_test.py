@@ -216,7 +216,7 @@ class ListWaits(unittest.TestCase):
             while not messages or messages[-1] != [b"pmessage", b"__key*__:*",
                                                    b"__keyevent@0__:sadd", b"last"]:
                 messages.append(stage.client("ear").reply())
-            # When an expired key is noticed is not the same.
+            # The two servers notice an expired key at different times.
             expired = [message for message in messages if b"expired" in message[2:4]
                        or message[2].endswith(b":expired")]
             stage.heard.append(sorted(map(repr, expired)))

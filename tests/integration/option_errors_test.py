@@ -23,7 +23,7 @@ class Option:
 
     def __init__(self, word, leaf=None, needs=None, may_be_bare=False):
         self.word = word
-        self.leaf = leaf  # None: it takes no value
+        self.leaf = leaf  # None if it takes no value
         self.needs = needs
         self.may_be_bare = may_be_bare  # the value may be omitted
 

@@ -13,7 +13,7 @@ import urllib.request
 import own_server
 import resp
 
-# The etcd of the members; default: that of the PATH.
+# The etcd of the members; by default, that of the PATH.
 ETCD = os.environ.get("ETCD", "etcd")
 START_SECONDS_MAX = 60
 LEADS = re.compile(r"this node leads, epoch (\d+)")

@@ -61,7 +61,7 @@ class Prometheus:
             return json.load(answer)["data"]
 
     def value_of(self, query):
-        """The value of the only series that the query returns; None: there is none."""
+        """The value of the only series that the query returns; None if there is none."""
         series = self.ask("query", query=query)["result"]
         assert len(series) <= 1, series
         return float(series[0]["value"][1]) if series else None

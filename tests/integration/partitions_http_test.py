@@ -19,7 +19,7 @@ from certificates import Authority
 from http_server import TOKEN
 
 SECONDS_MAX = 20
-# As in server/net/http.
+# The same value as in server/net/http.
 FORWARD_SECONDS_MAX = 5
 FORWARDS_MAX = 64
 USERS = """
@@ -263,7 +263,7 @@ class Forwarded(unittest.TestCase):
         status, answer = get(self.leaders[0], 1, "locks", wrong)
         self.assertEqual((status, answer["error"]["code"]), (401, "WRONGPASS"))
         self.assertEqual(failures(), before)
-        # The leader would have counted it.
+        # A failed log-in at the leader is counted.
         self.assertEqual(get(self.leaders[1], 1, "locks", wrong)[0], 401)
         self.assertEqual(failures(), before + 1)
 
@@ -300,7 +300,7 @@ class Lost(unittest.TestCase):
         lost.kill()
         status, answer = get(asked, 1, "status")
         self.assertEqual((status, answer["error"]["code"]), (503, "CLUSTERDOWN"))
-        # Its record disappears with its lease.
+        # The record of the killed node disappears with its lease.
         eventually(lambda: "no node leads" in get(asked, 1, "status")[1]["error"]["message"])
 
     def test_a_leader_without_http_and_a_single_server_say_so(self):

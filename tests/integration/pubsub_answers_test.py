@@ -310,7 +310,7 @@ class SameBytes(unittest.TestCase):
     def test_the_letters_of_notify_keyspace_events(self):
         chance = random.Random(1)
         texts = ["".join(chance.choices(LETTERS, k=chance.randint(0, 16))) for _ in range(300)]
-        # They are so long that nearly all of them include every letter that A stands for.
+        # These texts are so long that nearly all of them include every letter that A stands for.
         texts += ["".join(chance.sample(LETTERS[1:], chance.randint(8, 14))) for _ in range(300)]
         setting = "notify-keyspace-events"
         with self.redis.connect() as theirs, self.server.connect() as ours:

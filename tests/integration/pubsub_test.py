@@ -193,7 +193,8 @@ class SlowSubscriber(unittest.TestCase):
             time.sleep(0.0005)
             self.assertLess(begin, give_up)
         self.assertEqual(list(seen), [2 * PAIRS] * READERS)
-        # It has received the first part without a gap, and then the end of the connection.
+        # The slow reader has received the first part without a gap, and then the end of the
+        # connection.
         tokens = [int(token) for token in GRANTED_TOKEN.findall(slow.rest())]
         self.assertLess(len(tokens), PAIRS)
         self.assertEqual(tokens, list(range(tokens[0], tokens[0] + len(tokens))))

@@ -75,7 +75,7 @@ def value(chance, depth=0):
     inside = [value(chance, depth + 1) for _ in range(chance.choice((0, 1, 2, 15, 16)))]
     if chance.random() < 0.5:
         return "{" + ", ".join(inside) + "}"
-    # One key, because nothing determines the order of several.
+    # There is one key, because nothing determines the order of several.
     key = chance.choice((*NUMBERS[:20], "'key'", "'long' .. string.rep('k', 40)"))
     return "{[%s] = %s}" % (key, inside[0] if inside else "1")
 

@@ -104,7 +104,7 @@ async def write(server, watcher, readers, number):
     one = Write()
     one.asked_at = time.monotonic()
     connection.send("LOCK", "doc", name, "WAIT", "20s")
-    # Its place is certain once another connection sees it.
+    # The place of the writer is certain once another connection sees it.
     while await watcher.ask("LOCKED", "doc", name) == 0 and \
             name not in await waiting(server):
         pass

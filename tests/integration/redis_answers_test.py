@@ -235,7 +235,7 @@ DIFFERENT = {
 }
 
 
-# Sent to both servers, line by line; then their INFO is compared.
+# These lines are sent to both servers; then their INFO is compared.
 COUNTED = r"""
 GET
 nosuch

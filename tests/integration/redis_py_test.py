@@ -80,7 +80,7 @@ class RedisPy(unittest.TestCase):
         give_up = time.monotonic() + 10
         while holder.execute_command("POSITION", "k", "you") is not None:
             self.assertLess(time.monotonic(), give_up)
-        # Its next request uses a new connection.
+        # The next request of this client uses a new connection.
         self.assertIsNone(impatient.execute_command("LOCK", "k", "you"))
 
     def test_errors_are_the_errors_of_the_library(self):
@@ -148,8 +148,8 @@ class Contention(unittest.TestCase):
     def test_fifty_threads_take_turns(self):
         with Server() as server:
             inside, entered, failures = [], [], []
-            # They wait for one another outside the server, so that all of them compete from the
-            # first round.
+            # The threads wait for one another outside the server, so that all of them compete from
+            # the first round.
             together = threading.Barrier(THREADS)
 
             def work(number):

@@ -113,7 +113,7 @@ class Relay(unittest.TestCase):
         client.send(resp.request("LOCK", "key", "owner"))
         self.assertTrue(client.reply().startswith("CLUSTERDOWN "))
         self.assertGreater(time.monotonic() - began, 3)
-        # It says what it knows, and that this is old.
+        # The standby says what it knows, and that this is old.
         status = client.ask_map("CLUSTER", "STATUS")
         self.assertEqual(status[b"role"], b"standby")
         self.assertIsNone(status[b"leader"])

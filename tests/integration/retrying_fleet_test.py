@@ -39,7 +39,7 @@ class Fleet:
             self.plan(phases.uniform(0, ROUND_S), self.ask, job)
         self.first_questions = itertools.count()
         self.served = []
-        self.gaps_s = []          # from each release to the next grant
+        self.gaps_s = []          # the time from each release to the next grant
         self.released_at = None
 
     def plan(self, at, action, job):
@@ -100,7 +100,7 @@ class RetryingFleet(unittest.TestCase):
     def test_with_keep_all_are_served_in_the_order_of_their_first_question(self):
         fleet = self.run_fleet("KEEP", KEEP_MS)
         self.assertEqual(fleet.inversions(), 0)
-        # Its first request after its turn has come is granted.
+        # The first request of a job after its turn has come is granted.
         self.assertEqual(max(job.late_rounds for job in fleet.jobs), 0)
 
     def test_without_keep_they_pass_one_another(self):

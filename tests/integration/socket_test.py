@@ -104,8 +104,8 @@ class Sockets(unittest.TestCase):
 class SlowReader(unittest.TestCase):
 
     def test_who_does_not_read_is_no_longer_read(self):
-        """Its replies are buffered up to a limit; when it reads again, it gets every one of
-        them."""
+        """The replies to a client that does not read are buffered up to a limit; when it reads
+        again, it gets every one of them."""
         with Server() as server, server.connect() as own, server.connect() as slow:
             before = server.resident_bytes()
             payload = b"x" * 10_000

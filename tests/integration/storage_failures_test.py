@@ -187,7 +187,7 @@ class BrokenDisk(unittest.TestCase):
             server.kill()
             server.wrapper = injected(f"{fault}:error=EIO:when={when}")
             if fault != "fdatasync":
-                # Only logs of the database: the journal's log is not among them, because these
+                # Only the logs of the database. The journal's log is not among them, because these
                 # numbers only increase.
                 logs = sorted((server.data / "db").glob("*.log"))
                 newest = int(logs[-1].stem) if logs else 0
@@ -197,7 +197,7 @@ class BrokenDisk(unittest.TestCase):
             try:
                 server.await_ready()
             except AssertionError:
-                pass  # it failed before it was ready
+                pass  # the server failed before it was ready
             else:
                 cycles.load_to_the_end(60)
             self.assertEqual(server.end_code(), 3 if "storage has failed" in server.output() else 1,

@@ -323,7 +323,7 @@ class Unfinished(TlsCase):
         self.assertTrue(eventually(lambda: "it sent nothing, and its slot" in server.output()))
 
     def test_who_does_not_go_on_keeps_nobody_out(self):
-        """Handshakes that have begun, also those of which a byte comes now and then."""
+        """Handshakes that have begun, including those of which a byte arrives now and then."""
         self.serve("--tls-handshake-timeout", "60s", "--tls-max-handshakes", "5",
                    "--max-clients-per-address", "40")
         begun = time.monotonic()
@@ -383,7 +383,8 @@ class WrongPort(TlsCase):
 class Options(TlsCase):
 
     def end_of(self, *options, files_max=4096, status=1):
-        """Returns the output of a server that cannot start; files_max: its limit on open files."""
+        """Returns the output of a server that cannot start; files_max is its limit on open
+        files."""
         done = subprocess.run(
             [PROGRAM, "--port", "0", "--http-port", "0", "--durability", "none",
              *map(str, options)],

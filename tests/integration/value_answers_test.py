@@ -2,8 +2,8 @@
 
     value_answers_test.py [COMMANDS]    how many commands in each protocol version
 
-The redis-server that PATH names is compared; what later versions than 7, and Valkey, answer in
-other words is not.
+Compares the redis-server that PATH names, except for replies that versions after 7, and Valkey,
+give in other words.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from value_commands import (KEYS, SCANS, TIMES, UNORDERED, UNORDERED_IF_LARGE, R
 
 COMMANDS = 10_000
 SEED_COMMANDS = 1_000
-LARGE_SEED_COMMANDS = 200  # then few values are large still
+LARGE_SEED_COMMANDS = 200  # with more, few values would still be large
 BATCH = 50
 SIZES = [0, 10, 511, 513, 2_000, 20_000, 100_000]
 
@@ -28,7 +28,7 @@ PCALL = "return redis.pcall(unpack(ARGV))"
 
 
 def ordered(reply):
-    """Sorts a list and, of a page of a scan, its elements."""
+    """Sorts a list or, if it is a page of a scan, the elements on it."""
     if isinstance(reply, list) and reply and isinstance(reply[-1], list):
         return [*reply[:-1], ordered(reply[-1])]
     return type(reply)(sorted(reply, key=repr)) if isinstance(reply, list) else reply
@@ -39,8 +39,8 @@ def pairs(words):
 
 
 def as_newer(reply):
-    """A reply in what later versions of Redis, and Valkey, have in common: they write fewer digits
-    of a score, and other words around an error in a script."""
+    """Reduces a reply to what later versions of Redis, and Valkey, have in common: they write fewer
+    digits of a score, and other words around an error in a script."""
     if isinstance(reply, list):
         return type(reply)(as_newer(each) for each in reply)
     if isinstance(reply, resp.ErrorReply):
@@ -124,7 +124,7 @@ class Batches:
 
 
 def is_alike_in_place(request, queued, ours, theirs, *, is_large):
-    """`queued`: for EXEC, the requests of the transaction."""
+    """`queued` are, for EXEC, the requests of the transaction."""
     if request != ["EXEC"] or not isinstance(ours, list) or not isinstance(theirs, list):
         return is_alike(request, ours, theirs, is_large=is_large)
     # Redis refuses some requests when they are queued, but then EXEC fails as a whole.
@@ -136,7 +136,8 @@ def is_alike_in_place(request, queued, ours, theirs, *, is_large):
 class SameAnswers(unittest.TestCase):
 
     def compare(self, seed, version, redis, server, sizes=()):
-        """Returns how many requests were compared. `sizes`: of the values at the beginning."""
+        """Returns how many requests were compared. `sizes` are those of the values at the
+        beginning."""
         redis_version = redis.major_version()
         batches = Batches(seed, redis_version)
         said = []

@@ -155,7 +155,7 @@ class Requests:
             # Shows all or none, for the same reason.
             (1, lambda: ["SRANDMEMBER", key(),
                          pick(["1000000", "0", "x", "", "-9223372036854775808"])]),
-            # In one page: Redis divides others at random.
+            # Reads in one page, because Redis divides others at random.
             (1, lambda: ["SSCAN", key(), pick(["0", "0", "x", "", "-0"]), "COUNT", "1000",
                          *pick([[], ["MATCH", pick(GLOBS)], ["COUNT"], ["TYPE", "set"]])]),
         ]

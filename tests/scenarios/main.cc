@@ -41,8 +41,8 @@ void Report(const Case& played, const std::optional<std::string>& failure, std::
   std::cout << *failure << "\n    in '" << played.title << "', " << how << "\n";
 }
 
-// Plays the case in each protocol version that it applies to, also with bytes that arrive one by
-// one.
+// Plays the case in each protocol version that it applies to, and again with bytes that arrive one
+// by one.
 void PlayVirtually(const Scenario& scenario, Tally& tally) {
   struct Way {
     int resp_version;

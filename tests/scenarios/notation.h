@@ -10,7 +10,7 @@
 
 namespace fairlock::scenarios {
 
-// In double quotes, with escapes; long texts are truncated.
+// Writes it in double quotes, with escapes; long texts are truncated.
 std::string ShowText(std::string_view text);
 std::string ShowReply(const protocol::Reply& reply);
 std::string ShowPattern(const Pattern& pattern);

@@ -16,15 +16,15 @@ enum class PatternKind : std::uint8_t {
   kInteger,  // low
   kRange,    // low to high
   kText,
-  kLike,   // text: a glob
-  kError,  // text: the first word
+  kLike,   // `text` is a glob
+  kError,  // `text` is the first word
   kErrorText,
   kErrorLike,
   kToken,   // name, later_than
   kAny,     // name, if the value is to be remembered
   kBound,   // name
-  kLeft,    // low: that many ms are left
-  kPassed,  // low: that many ms have passed
+  kLeft,    // `low` ms are left
+  kPassed,  // `low` ms have passed
   kArray,
   kMap,
 };
@@ -37,8 +37,8 @@ struct Pattern {
   std::int64_t low = 0;
   std::int64_t high = 0;
   std::vector<Pattern> elements = {};
-  std::vector<std::string> fields = {};  // kMap: one name for each element
-  bool has_rest = false;                 // kArray, kMap: more elements may follow
+  std::vector<std::string> fields = {};  // for kMap, one name for each element
+  bool has_rest = false;                 // for kArray and kMap, more elements may follow
 };
 
 // Names that the steps of a case have given to values.

@@ -17,10 +17,10 @@ struct Word {
 
 enum class StepKind : std::uint8_t {
   kRequest,     // who, words
-  kBytes,       // who, words: one, sent unchanged
-  kReply,       // who, reply: the next one
-  kNoReply,     // who: no reply arrives yet, although a request is unanswered
-  kClosed,      // who: the server closes the connection
+  kBytes,       // who, words; the only word is sent unchanged
+  kReply,       // who, reply; this is the next reply
+  kNoReply,     // who; no reply arrives yet, although a request is unanswered
+  kClosed,      // who; the server closes the connection
   kDisconnect,  // who
   kAdvance,     // duration_ms
 };
@@ -38,7 +38,7 @@ struct Case {
   std::string title;
   int line = 0;
   bool is_virtual_only = false;  // needs exact or long times
-  int resp_version = 0;          // 2 or 3; 0: the case applies to both
+  int resp_version = 0;          // 2 or 3; 0 if the case applies to both
   std::vector<Step> steps = {};
 };
 

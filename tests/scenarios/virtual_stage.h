@@ -18,7 +18,7 @@ bool ApplyOptions(const std::vector<ServerOption>& options, engine::EngineOption
 
 struct VirtualStageOptions {
   engine::EngineOptions engine = {};
-  // How many bytes arrive at a time; 0: everything that was sent.
+  // How many bytes arrive at a time; 0 means everything that was sent.
   std::size_t piece_bytes = 0;
 };
 

@@ -66,8 +66,8 @@ struct RedisSight {
   enum Bit : std::uint8_t { kExists = 1, kHeld = 2, kRedisWay = 4, kSemaphore = 8 };
 
   int bits = 0;
-  int owner = 0;                  // of the oldest hold
-  engine::DurationMs ttl_ms = 0;  // 0: the key never expires
+  int owner = 0;                  // the owner of the oldest hold
+  engine::DurationMs ttl_ms = 0;  // 0 if the key never expires
 
   friend bool operator==(const RedisSight&, const RedisSight&) = default;
 };
@@ -98,18 +98,18 @@ struct Call {
   bool replaces_newest = false;
   bool only_new = false;
   bool only_lengthens = false;  // GT of RENEW and MRENEW
-  DurationMs grace_ms = 0;      // GRACE of BREAK; 0: not given
+  DurationMs grace_ms = 0;      // GRACE of BREAK; 0 if not given
   int meta = kAbsent;
   int label = kAbsent;
   int channel = kAbsent;      // for NOTIFY; kSubscribe, kUnsubscribe
   int pattern = kAbsent;      // kSetLimit, kDropLimit
   std::uint64_t start = 0;    // kQueue
-  std::uint64_t count = 0;    // kQueue; kBeginStep: number of commands
-  std::size_t steps_max = 0;  // kAdvance: the budget of one call of Advance
-  bool until_done = true;     // kAdvance: repeat until nothing more is due
-  // kDisconnect, kUnsubscribe: how many of the latest grants to the connection or channel were
-  // never read. kSubscribe, if the channel already had a subscriber: how many of them the previous
-  // subscriber never read.
+  std::uint64_t count = 0;    // for kQueue; for kBeginStep, the number of commands
+  std::size_t steps_max = 0;  // for kAdvance, the budget of one call of Advance
+  bool until_done = true;     // for kAdvance, repeat until nothing more is due
+  // With kDisconnect and kUnsubscribe, how many of the latest grants to the connection or channel
+  // were never read. With kSubscribe, if the channel already had a subscriber, how many of them
+  // that subscriber never read.
   std::size_t undone = 0;
   // A write has the lease `lease_ms` if its end is kAfter. kExpire without a lease means PERSIST.
   engine::WrittenEnd written_end = engine::WrittenEnd::kEndless;
@@ -123,7 +123,7 @@ struct Call {
   bool is_over() const {
     return written_end == engine::WrittenEnd::kAfter && lease_ms.value_or(0) <= 0;
   }
-  // The lease that the write gives; 0: none.
+  // The lease that the write gives; 0 if there is none.
   DurationMs WrittenLease() const {
     return written_end == engine::WrittenEnd::kAfter && !is_over() ? *lease_ms : 0;
   }
@@ -152,8 +152,8 @@ struct Call {
   bool is_mlock() const { return operation == Operation::kMlock; }
   // All keys that the call names.
   std::vector<int> named() const { return keys.empty() ? std::vector{key} : keys; }
-  // As documented for LOCK: the given lease; if none is given, no lease with SESSION, and otherwise
-  // the default lease.
+  // The lease as documented for LOCK: the given one; if none is given, no lease with SESSION, and
+  // otherwise the default lease.
   DurationMs LeaseAsked(DurationMs default_lease_ms) const {
     return lease_ms.value_or(session_grace_ms ? 0 : default_lease_ms);
   }

@@ -13,7 +13,7 @@ struct CampaignOptions {
   std::uint64_t first_seed = 1;
   std::uint64_t last_seed = 1;
   std::size_t steps = 1000;
-  // For one seed: runs only the steps with these indices; empty: all steps.
+  // Runs only the steps with these indices of one seed; empty means all steps.
   std::vector<std::size_t> only;
   Judges judges;
   bool has_trace = false;

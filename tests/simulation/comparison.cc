@@ -77,8 +77,8 @@ bool Comparison::HasSamePositions(int key, TimeMs now, engine::Effects& effects)
   const engine::KeyName name = setting_.keys[static_cast<std::size_t>(key)].name();
   const ModelKey& model = model_.key(key);
   const auto position = [&](int owner) {
-    return driver_.engine().Position(name, setting_.owners[static_cast<std::size_t>(owner)],
-                                     {now, effects});
+    return driver_.engine().inspection().Position(
+        name, setting_.owners[static_cast<std::size_t>(owner)], {now, effects});
   };
   for (std::size_t i = 0; i < model.line.size(); ++i) {
     const auto seen = position(model.line[i].owner);
@@ -124,9 +124,10 @@ std::optional<std::string> Comparison::CompareKey(int key, TimeMs now) {
   const ModelKey& model = model_.key(key);
   const engine::KeyName name = setting_.keys[static_cast<std::size_t>(key)].name();
   engine::Effects effects;
-  const engine::LockInfo info = driver_.engine().Inspect(name, kAllHolders, {now, effects});
+  const engine::LockInfo info =
+      driver_.engine().inspection().Inspect(name, kAllHolders, {now, effects});
   const std::vector<engine::PlaceInfo> places =
-      driver_.engine().Queue(name, 0, kAllHolders, {now, effects});
+      driver_.engine().inspection().Queue(name, 0, kAllHolders, {now, effects});
   const bool is_same = IsSameKey(info, places, model, now);
   if (!is_same) return NarrateKey(key, info, places, now);
   if (!HasSameCounters(info.counters, model))
@@ -204,18 +205,19 @@ std::optional<std::string> Comparison::CompareOverview(bool is_model_behind, Tim
   bool is_same = true;
   std::uint64_t cursor = 0;
   do {
-    cursor = driver_.engine().Scan(cursor, 3, {}, now, [&](const engine::LockSummary& summary) {
-      const int key = driver_.NumberOfKey(summary.key);
-      if (key == kAbsent) {
-        is_same = false;
-        return;
-      }
-      ++visits[static_cast<std::size_t>(key)];
-      const ModelKey& known = model_.key(key);
-      const bool is_behind =
-          is_model_behind && (known.is_unseen || known.FirstDue(now).has_value());
-      if (!is_behind && !IsSame(summary, known, now)) is_same = false;
-    });
+    cursor = driver_.engine().inspection().Scan(
+        cursor, 3, {}, now, [&](const engine::LockSummary& summary) {
+          const int key = driver_.NumberOfKey(summary.key);
+          if (key == kAbsent) {
+            is_same = false;
+            return;
+          }
+          ++visits[static_cast<std::size_t>(key)];
+          const ModelKey& known = model_.key(key);
+          const bool is_behind =
+              is_model_behind && (known.is_unseen || known.FirstDue(now).has_value());
+          if (!is_behind && !IsSame(summary, known, now)) is_same = false;
+        });
   } while (cursor != 0);
   for (std::size_t i = 0; i < visits.size(); ++i) {
     const bool exists = !model_.key(static_cast<int>(i)).IsEmpty();
@@ -238,7 +240,7 @@ std::vector<Comparison::Sight> Comparison::SeeAll(TimeMs now) const {
   };
   std::uint64_t cursor = 0;
   do {
-    cursor = driver_.engine().Scan(cursor, 16, {}, now, visit);
+    cursor = driver_.engine().inspection().Scan(cursor, 16, {}, now, visit);
   } while (cursor != 0);
   return sights;
 }

@@ -25,7 +25,8 @@ class Comparison {
   // Compares everything that LOCKINFO, QUEUE and POSITION show for the key.
   std::optional<std::string> CompareKey(int key, TimeMs now);
   std::optional<std::string> CompareAllKeys(TimeMs now);
-  // `is_model_behind`: the model may not yet have ended everything that ends without an answer.
+  // `is_model_behind` means that the model may not yet have ended everything that ends without an
+  // answer.
   std::optional<std::string> CompareCounts(bool is_model_behind);
   // Compares what LOCKS shows for all keys; settles nothing.
   std::optional<std::string> CompareOverview(bool is_model_behind, TimeMs now);

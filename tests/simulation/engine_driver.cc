@@ -30,7 +30,7 @@ EngineDriver::~EngineDriver() {
   // A failed run may end while requests wait; these must let go of their connections first.
   engine::Effects ignored;
   for (const auto& connection : slots_) {
-    if (connection) engine_.Detach(*connection, {now_, ignored});
+    if (connection) engine_.sessions().Detach(*connection, {now_, ignored});
   }
 }
 
@@ -53,7 +53,7 @@ engine::Attachment& EngineDriver::AttachmentOf(int connection) { return Find(con
 
 void EngineDriver::Close(Connection& connection, TimeMs now) {
   now_ = now;
-  engine_.Detach(connection, {now, effects_});
+  engine_.sessions().Detach(connection, {now, effects_});
   engine_.clients().Disconnect(connection.client);
 }
 
@@ -65,14 +65,15 @@ void EngineDriver::EndStep(TimeMs now, Outcome& outcome) {
 
 void EngineDriver::Unblock(int connection, TimeMs now, Outcome& outcome) {
   now_ = now;
-  engine_.EndWaits(Find(connection), {now, effects_});
+  engine_.sessions().EndWaits(Find(connection), {now, effects_});
   TakeAnswers(outcome);
 }
 
 bool EngineDriver::UndoGrant(int key, Token token, TimeMs now, Outcome& outcome) {
   now_ = now;
   const engine::KeyName name = setting_.keys[static_cast<std::size_t>(key)].name();
-  const bool is_undone = engine_.UndoGrant(engine_.Prefetch(name), token, {now, effects_});
+  const bool is_undone =
+      engine_.sessions().UndoGrant(engine_.Prefetch(name), token, {now, effects_});
   TakeAnswers(outcome);
   outcome.number = is_undone;
   return is_undone;
@@ -92,7 +93,7 @@ void EngineDriver::CloseAll(TimeMs now) {
     connection.reset();
   }
   for (const std::string& channel : setting_.channels) {
-    engine_.CloseChannel(channel, {now, effects_});
+    engine_.channels().Close(channel, {now, effects_});
   }
   told_.clear();
   losses_.clear();
@@ -166,13 +167,13 @@ void EngineDriver::Take(const engine::Notice& notice) {
 
 void EngineDriver::OpenChannel(int channel, TimeMs now, Outcome& outcome) {
   now_ = now;
-  engine_.OpenChannel(setting_.TextOf(setting_.channels, channel), {now, effects_});
+  engine_.channels().Open(setting_.TextOf(setting_.channels, channel), {now, effects_});
   TakeAnswers(outcome);
 }
 
 void EngineDriver::CloseChannel(int channel, TimeMs now, Outcome& outcome) {
   now_ = now;
-  engine_.CloseChannel(setting_.TextOf(setting_.channels, channel), {now, effects_});
+  engine_.channels().Close(setting_.TextOf(setting_.channels, channel), {now, effects_});
   TakeAnswers(outcome);
 }
 
@@ -231,7 +232,7 @@ void EngineDriver::ListLine(const Call& call, TimeMs now, Outcome& outcome) {
   engine::Effects none;
   for (const engine::KeyName& key : KeysOf(call)) {
     outcome.owners_in_line.emplace_back();
-    for (const auto& place : engine_.Queue(key, 0, 1'000'000, {now, none})) {
+    for (const auto& place : engine_.inspection().Queue(key, 0, 1'000'000, {now, none})) {
       outcome.owners_in_line.back().push_back(NumberOfOwner(place.owner));
     }
   }
@@ -335,11 +336,13 @@ void EngineDriver::ApplySetting(const Call& call, TimeMs now, Outcome& outcome) 
     engine_.options().reconnect_grace_ms = call.lease_ms.value();
     return;
   }
-  if (call.operation == Operation::kSetShortage) return engine_.set_short_of_memory(call.is_short);
-  if (call.operation == Operation::kSetNoRoom) return engine_.set_short_of_space(call.is_short);
+  if (call.operation == Operation::kSetShortage)
+    return engine_.bounds().set_short_of_memory(call.is_short);
+  if (call.operation == Operation::kSetNoRoom)
+    return engine_.bounds().set_short_of_space(call.is_short);
   const PatternText& pattern = setting_.patterns[static_cast<std::size_t>(call.pattern)];
   if (call.operation == Operation::kDropLimit) {
-    outcome.number = engine_.DropLimit(pattern.db, pattern.glob(), now);
+    outcome.number = engine_.limits().Drop(pattern.db, pattern.glob(), now);
     return;
   }
   engine::LimitOverride row;
@@ -348,7 +351,7 @@ void EngineDriver::ApplySetting(const Call& call, TimeMs now, Outcome& outcome) 
   row.limit = call.limit.value();
   row.since = now;
   if (call.lease_ms) row.end = After(now, *call.lease_ms);
-  outcome.status = engine_.SetLimit(row, now) ? 0 : 1;
+  outcome.status = engine_.limits().Set(row, now) ? 0 : 1;
 }
 
 void EngineDriver::Lock(const Call& call, TimeMs now, Outcome& outcome) {
@@ -452,25 +455,27 @@ void EngineDriver::Look(const Call& call, TimeMs now, Outcome& outcome) {
   const engine::KeyName key = KeyOf(call);
   switch (call.operation) {
     case Operation::kCheck:
-      outcome.number = engine_.Check(key, call.token.value(), {now, effects_});
+      outcome.number = engine_.inspection().Check(key, call.token.value(), {now, effects_});
       break;
     case Operation::kCountHolders:
-      outcome.number = static_cast<std::int64_t>(engine_.CountHolders(key, {now, effects_}));
+      outcome.number =
+          static_cast<std::int64_t>(engine_.inspection().CountHolders(key, {now, effects_}));
       break;
     case Operation::kIsHeldBy:
-      outcome.number = engine_.IsHeldBy(key, OwnerOf(call.owner), {now, effects_});
+      outcome.number = engine_.inspection().IsHeldBy(key, OwnerOf(call.owner), {now, effects_});
       break;
     case Operation::kPosition: {
-      const auto position = engine_.Position(key, OwnerOf(call.owner), {now, effects_});
+      const auto position =
+          engine_.inspection().Position(key, OwnerOf(call.owner), {now, effects_});
       outcome.number = position ? static_cast<std::int64_t>(*position) : kAbsent;
       break;
     }
     case Operation::kInspect:
-      outcome.number =
-          static_cast<std::int64_t>(engine_.Inspect(key, 1, {now, effects_}).holder_count);
+      outcome.number = static_cast<std::int64_t>(
+          engine_.inspection().Inspect(key, 1, {now, effects_}).holder_count);
       break;
     case Operation::kQueue: {
-      const auto places = engine_.Queue(key, call.start, call.count, {now, effects_});
+      const auto places = engine_.inspection().Queue(key, call.start, call.count, {now, effects_});
       outcome.number = static_cast<std::int64_t>(places.size());
       if (!places.empty()) outcome.extra = static_cast<std::int64_t>(places.front().position);
       break;
@@ -482,7 +487,7 @@ void EngineDriver::Look(const Call& call, TimeMs now, Outcome& outcome) {
 
 void EngineDriver::Explain(const Call& call, TimeMs now, Outcome& outcome) {
   const engine::Explanation explanation =
-      engine_.Explain(KeyOf(call), OwnerOf(call.owner), {now, effects_});
+      engine_.inspection().Explain(KeyOf(call), OwnerOf(call.owner), {now, effects_});
   outcome.status = static_cast<int>(explanation.waiter_count);
   outcome.number =
       explanation.position ? static_cast<std::int64_t>(*explanation.position) : kAbsent;

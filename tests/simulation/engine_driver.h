@@ -90,7 +90,7 @@ class EngineDriver final : private engine::EventSink, private engine::NoticeSink
   engine::RedisView& redis_ = engine_.redis();
   engine::Effects effects_;
   std::vector<std::unique_ptr<Connection>> slots_;
-  std::vector<std::string> addresses_;  // of all connections that have ever existed
+  std::vector<std::string> addresses_;  // the addresses of all connections that have ever existed
   std::vector<Expiry> expiries_;        // during the current Advance
   std::vector<Lapse> lapses_;
   std::vector<Expiry> releases_;  // during the current call of the Redis way
@@ -104,7 +104,7 @@ class EngineDriver final : private engine::EventSink, private engine::NoticeSink
   std::vector<Loss> losses_;
   std::vector<ToldEvent> events_;
   std::uint64_t grants_told_ = 0;
-  TimeMs now_ = 0;  // of the latest call
+  TimeMs now_ = 0;  // the time of the latest call
 };
 
 }  // namespace fairlock::simulation

@@ -18,9 +18,9 @@ class EventBook {
 
   // Records the events of one call from both sides, however many keys they concern.
   void Note(const std::vector<ToldEvent>& engine, const std::vector<ToldEvent>& model);
-  // Returns the first difference; nullopt: the sides agree so far. `is_whole`: neither side may
-  // have more events than the other. This is not required after a lagging Advance, which may have
-  // done more, or less, than can be seen from outside.
+  // Returns the first difference; nullopt if the sides agree so far. `is_whole` means that neither
+  // side may have more events than the other. This is not required after a lagging Advance, which
+  // may have done more, or less, than can be seen from outside.
   std::optional<std::string> Compare(bool is_whole);
 
  private:

@@ -9,8 +9,9 @@
 namespace fairlock::simulation {
 
 struct ChildEnd {
-  bool was_killed = false;  // by a signal: an assertion, a crash, or the time limit
-  int code = 0;             // the exit code, or the signal
+  // A signal ended it, because of an assertion, a crash, or the time limit.
+  bool was_killed = false;
+  int code = 0;  // the exit code, or the signal
 
   bool is_good() const { return !was_killed && code == 0; }
 };

@@ -229,7 +229,7 @@ void Ledger::LoseSessionsOf(int connection, TimeMs now, Keys& touched) {
       if (IsOver(hold.end, now)) continue;
       hold.session_connection = kAbsent;
       const DurationMs grace_ms = *hold.session_grace_ms;
-      // -1: the session ends with its connection, whatever the clock shows.
+      // -1 if the session ends with its connection, whatever the clock shows.
       hold.end = grace_ms > 0 ? std::min(hold.lease_end, After(now, grace_ms)) : -1;
     }
   }

@@ -66,7 +66,7 @@ class Ledger : public LedgerState {
   const Key& key(int index) const { return keys_[static_cast<std::size_t>(index)]; }
   std::optional<std::string> ObserveUndo(Token token, const Outcome& outcome, TimeMs now);
   bool IsWaiting(int connection) const;
-  // The keys of the owner's MLOCK that includes that key; empty: there is none.
+  // The keys of the owner's MLOCK that includes that key; empty if there is none.
   std::vector<int> KeysOfMlock(int key, int owner) const;
   // When the next lease or wait ends.
   TimeMs NextDeadline() const;
@@ -213,13 +213,13 @@ class Ledger : public LedgerState {
   int heir_channel_ = kAbsent;   // the channel of the place that a transfer has ended
   int heir_client_ = kAbsent;    // the client of that place
   const Call* asked_ = nullptr;  // the command; kept even after it is done
-  const Call* call_ = nullptr;   // null: no command is being judged
+  const Call* call_ = nullptr;   // null if no command is being judged
   const Outcome* outcome_ = nullptr;
   int unblocked_ = kAbsent;  // the connection whose wait is ended
   bool was_cancelled_ = false;
-  bool was_heir_answered_ = false;  // in a takeover: the new owner was waiting in a LOCK
+  bool was_heir_answered_ = false;  // in a takeover, whether the new owner was waiting in a LOCK
   bool is_in_step_ = false;
-  bool may_hand_over_ = true;  // in a step: whether something was overdue when it started
+  bool may_hand_over_ = true;  // in a step, whether something was overdue when it started
   Keys step_keys_;             // the keys named in the step
   const char* broken_ = nullptr;
 };

@@ -38,8 +38,8 @@ void Ledger::JudgeResult(TimeMs now) {
   }
 }
 
-// For LOCK: whether the owner waits with an MLOCK. For MLOCK: whether the owner has a hold or place
-// on that key that does not come from an MLOCK of exactly these keys.
+// Whether, for LOCK, the owner waits with an MLOCK, or for MLOCK, the owner has a hold or place on
+// that key that does not come from an MLOCK of exactly these keys.
 bool Ledger::HasOtherStake(int key) const {
   const std::vector<int> named = call_->named();
   const auto is_other = [&](const auto& stake) {

@@ -18,21 +18,21 @@ struct LedgerState {
     bool is_mlock = false;
     Token token = 0;
     engine::Mode mode;
-    DurationMs lease_ms = 0;  // 0: none
+    DurationMs lease_ms = 0;  // 0 if there is none
     TimeMs lease_end = 0;
     TimeMs end = 0;  // end of the lease or of the grace
     std::optional<DurationMs> session_grace_ms;
     int session_connection = kAbsent;
-    TimeMs cool_until = 0;             // MINHOLD; 0: none
-    std::uint64_t arrival = 0;         // of the place that it came from; 0: none
-    DurationMs keep_ms = 0;            // KEEP of that place
-    DurationMs min_hold_ms = 0;        // MINHOLD of that place
-    int client = kAbsent;              // the connection of the last request
-    int channel = kAbsent;             // NOTIFY
-    TimeMs wait_end = engine::kNever;  // of that place, with NOTIFY
+    TimeMs cool_until = 0;       // MINHOLD; 0 if there is none
+    std::uint64_t arrival = 0;   // the arrival of the place that it came from; 0 if there is none
+    DurationMs keep_ms = 0;      // KEEP of that place
+    DurationMs min_hold_ms = 0;  // MINHOLD of that place
+    int client = kAbsent;        // the connection of the last request
+    int channel = kAbsent;       // NOTIFY
+    TimeMs wait_end = engine::kNever;  // when the wait of that place ends, with NOTIFY
     bool is_confirmed = false;
     bool is_redis_way = false;
-    bool has_notice = false;  // by BREAK with GRACE
+    bool has_notice = false;  // BREAK with GRACE has given it notice
     bool is_leaving = false;  // the judged command ends it
   };
   enum class PlaceState : std::uint8_t { kWaiting, kSuperseded, kKept, kPassedOver };
@@ -51,9 +51,9 @@ struct LedgerState {
     std::optional<DurationMs> session_grace_ms;
     DurationMs min_hold_ms = 0;
     bool is_redis_way = false;
-    TimeMs end = 0;                    // of WAIT, KEEP or grace
+    TimeMs end = 0;                    // the end of WAIT, KEEP or grace
     int channel = kAbsent;             // for NOTIFY; then used instead of the connection
-    TimeMs wait_end = engine::kNever;  // of WAIT, with NOTIFY
+    TimeMs wait_end = engine::kNever;  // the end of WAIT, with NOTIFY
     bool is_mark = false;  // a value that has been denied once; it does not count as a place yet
 
     bool is_absent() const {
@@ -72,7 +72,7 @@ struct LedgerState {
   struct Key {
     std::optional<std::uint32_t> limit_override;
     std::vector<Hold> holds;
-    std::vector<Place> line;  // in the order of arrival
+    std::vector<Place> line;  // the places in the order of arrival
     std::vector<Cooling> cooling;
     std::vector<Watcher> watchers;
   };

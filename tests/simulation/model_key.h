@@ -24,7 +24,7 @@ enum class PlaceState : std::uint8_t {
 // A place for LOCK is on one key; a place for MLOCK is the same on each of its keys.
 struct ModelPlace {
   int owner = kAbsent;
-  std::vector<int> keys;  // in the order in which they were first named
+  std::vector<int> keys;  // the keys in the order in which they were first named
   bool is_mlock = false;
   int asked_key = kAbsent;    // the first key that its latest request named
   std::uint64_t arrival = 0;  // its number in the queue
@@ -32,17 +32,17 @@ struct ModelPlace {
   bool is_reserved = false;  // KEEP, with a slot reserved for it
   Mode mode;
   TimeMs since = 0;
-  TimeMs end = 0;  // of the WAIT, the KEEP or the grace, depending on the state
+  TimeMs end = 0;  // the end of the WAIT, the KEEP or the grace, depending on the state
   DurationMs keep_ms = 0;
-  DurationMs lease_ms = 0;  // 0: none
+  DurationMs lease_ms = 0;  // 0 if there is none
   std::optional<DurationMs> session_grace_ms;
   DurationMs min_hold_ms = 0;
   int meta = kAbsent;
   int label = kAbsent;
-  int connection = kAbsent;          // of the waiting request, or of the last one
-  int waits_on = kAbsent;            // that connection, or its channel
+  int connection = kAbsent;          // the connection of the waiting request, or of the last one
+  int waits_on = kAbsent;            // the same connection, or its channel
   int channel = kAbsent;             // NOTIFY
-  TimeMs wait_end = engine::kNever;  // of the WAIT, with NOTIFY
+  TimeMs wait_end = engine::kNever;  // the end of the WAIT, with NOTIFY
   bool is_redis_way = false;
   // A value whose SET NX was denied once: skipped in the queue, and invisible until the value
   // requests the lock again.
@@ -58,18 +58,18 @@ struct ModelHold {
   Mode mode;
   TimeMs since = 0;
   TimeMs lease_end = 0;
-  DurationMs lease_ms = 0;                     // recorded length; 0: none
-  std::optional<DurationMs> session_grace_ms;  // set: the hold has a session
-  int session_connection = kAbsent;            // kAbsent: within the grace
+  DurationMs lease_ms = 0;                     // recorded length; 0 if there is none
+  std::optional<DurationMs> session_grace_ms;  // set if the hold has a session
+  int session_connection = kAbsent;            // kAbsent within the grace
   std::uint64_t bound = 0;  // number of the binding to that connection, in ascending order
   TimeMs grace_end = engine::kNever;
-  TimeMs cool_until = 0;  // MINHOLD; 0: none
+  TimeMs cool_until = 0;  // MINHOLD; 0 if there is none
   int meta = kAbsent;
   int label = kAbsent;
   int client = kAbsent;                 // the id of a connection
   int channel = kAbsent;                // NOTIFY
   std::optional<ModelPlace> came_from;  // the place that was granted
-  bool is_confirmed = false;            // by RENEW or TRANSFER
+  bool is_confirmed = false;            // RENEW or TRANSFER has confirmed it
   bool is_redis_way = false;            // taken by SET or a similar command
   bool is_leaving = false;              // BREAK with GRACE has fixed its end
 
@@ -78,7 +78,7 @@ struct ModelHold {
 
 struct ModelCooling {
   Mode mode;
-  Token token = 0;  // of the hold that ended
+  Token token = 0;  // the token of the hold that ended
   std::size_t rank = 0;
   TimeMs end = 0;
 };
@@ -143,13 +143,13 @@ struct ModelKey {
   // The number of places, not counting skipped ones.
   std::size_t CountStanding() const { return CountStandingBefore(line.size()); }
   std::size_t CountStandingBefore(std::size_t index) const;
-  // 1: next in line; kAbsent: no active place.
+  // 1 is next in line; kAbsent means no active place.
   std::int64_t PositionOf(int owner) const;
   std::size_t CountSeen() const;            // as shown by QUEUE
-  const ModelPlace* FirstStanding() const;  // null: none
+  const ModelPlace* FirstStanding() const;  // null if there is none
   std::size_t CountReserved() const;
   DurationMs CoolingLeft(TimeMs now) const;
-  void Insert(const ModelPlace& place);  // in the order of its arrival number
+  void Insert(const ModelPlace& place);  // inserts it in the order of its arrival number
   Token NewestToken() const;
   std::uint32_t SmallestLimit() const;
   // The earliest thing that is due by `now`.

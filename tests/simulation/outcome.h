@@ -28,8 +28,8 @@ struct Answer {
   int key = kAbsent;  // for MLOCK the first key that it named
   engine::ResolutionKind kind = engine::ResolutionKind::kGranted;
   Token token = 0;
-  int by = kAbsent;     // kReplaced: the owner that took the place
-  int owner = kAbsent;  // on a channel: the requester; `key` is then the first key of its place
+  int by = kAbsent;     // for kReplaced, the owner that took the place
+  int owner = kAbsent;  // on a channel, the requester; `key` is then the first key of its place
 
   friend bool operator==(const Answer&, const Answer&) = default;
 };
@@ -94,16 +94,16 @@ struct Outcome {
   std::int64_t number = 0;
   std::int64_t extra = 0;
   std::vector<Answer> answers;
-  // In order on each key.
+  // They are in order on each key.
   std::vector<Loss> losses;
-  // In order on each key; the engine may choose the order across keys.
+  // They are in order on each key; the engine may choose the order across keys.
   std::vector<ToldEvent> events;
   // The first links of the chain because of which a wait is refused, and the number of all links.
   // For the ledger; not compared.
   std::vector<DeadlockLink> links;
   std::size_t link_count = 0;
-  // After a call that may silently end places of absent owners: for each key that the call named,
-  // the owners in its queue. For the ledger; not compared.
+  // The owners in the queue of each key that the call named, after a call that may silently end
+  // places of absent owners. For the ledger; not compared.
   std::vector<std::vector<int>> owners_in_line;
   // The leases that ended in an Advance, in order on each key; the engine may choose the order
   // across keys. Not compared.

@@ -45,7 +45,7 @@ class ReferenceModel {
   // Examines the first of these queues that has not been examined since overrides changed; returns
   // false if there is none.
   bool LookAtUnseen(const std::vector<int>& keys, TimeMs now, Outcome& outcome);
-  // The key on which the earliest thing is due; nullopt: nothing is due. Leases that end in the
+  // The key on which the earliest thing is due; nullopt if nothing is due. Leases that end in the
   // same tick are interchangeable.
   std::optional<int> FirstDueKey(TimeMs now) const;
   // When the next lease or wait ends.
@@ -70,7 +70,7 @@ class ReferenceModel {
   void Settle(Keys keys, TimeMs now, Outcome& outcome);
   void EndWatcher(int key, std::size_t index, Outcome& outcome);
   void EndPlace(const ModelPlace& place, TimeMs now, Outcome& outcome);
-  // MINHOLD: starts the cooldown of a hold that has ended.
+  // Starts the cooldown that MINHOLD demands of a hold that has ended.
   void Cool(ModelKey& key, const ModelHold& hold, TimeMs now);
   // Handles the consequences of ended holds or a changed queue: waiting requests are answered and
   // granted, first on this key and then on the noted ones.
@@ -114,9 +114,9 @@ class ReferenceModel {
   void ProlongByRepeat(const Call& call, ModelHold& hold, TimeMs now);
   void LockAgainWhileWaiting(const Call& call, TimeMs now, Outcome& outcome);
   bool TakesNothingNew() const { return is_short_of_memory_ || has_no_room_; }
-  // Why a connection may not have `count` more holds and places; nullopt: it may.
+  // Why a connection may not have `count` more holds and places; nullopt if it may.
   std::optional<engine::LockStatus> WhyNotMore(int connection, std::size_t count) const;
-  // While memory is short: whether the repeated request changes or adds options, compared with its
+  // Whether, while memory is short, the repeated request changes or adds options, compared with its
   // hold or place.
   template <typename Present>
   bool BringsMore(const Call& call, const Present& present) const {
@@ -149,7 +149,7 @@ class ReferenceModel {
   void TellPlace(engine::EventKind kind, const ModelPlace& place, int other = kAbsent);
   void TellQueued(const ModelPlace& place, engine::DenialReason reason);
   void TellDenied(int key, int owner, engine::DenialReason reason);
-  // `owner`: the intended holder; kAbsent: nobody is named.
+  // `owner` is the intended holder; kAbsent if nobody is named.
   void TellLeaving(int key, const ModelHold& hold, Token token_before);
   void TellRefused(int key, int owner);
   ToldEvent EventOf(engine::EventKind kind, int key, int owner, Token token) const;
@@ -225,7 +225,7 @@ class ReferenceModel {
   std::uint64_t next_line_ = 1;
   engine::EngineCounts totals_;  // counts that only increase
   std::vector<ToldEvent> told_;
-  TimeMs now_ = 0;  // of the latest call
+  TimeMs now_ = 0;  // the time of the latest call
 };
 
 }  // namespace fairlock::simulation

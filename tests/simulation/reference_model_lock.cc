@@ -290,7 +290,7 @@ void ReferenceModel::JoinLine(const Call& call, std::size_t blocked, TimeMs now,
 }
 
 // Why the client that sent the last request on that connection may not have `count` more holds or
-// places; nullopt: it may.
+// places; nullopt if it may.
 std::optional<LockStatus> ReferenceModel::WhyNotMore(int connection, std::size_t count) const {
   if (TakesNothingNew()) return LockStatus::kOutOfMemory;
   std::uint64_t present = 0;

@@ -133,7 +133,7 @@ void MakeOptions(Random& random, Setting& setting) {
   if (random.OneIn(10)) options.claims_per_client_max = random.Below(5) + 1;
   const bool is_bounded =
       options.places_per_key_max != ~0ULL || options.claims_per_client_max != ~0ULL;
-  // For the same reason as for places_max.
+  // With these bounds, too, every place matters, so Advance must not lag.
   if (is_bounded) setting.is_lagging = false;
   if (random.OneIn(10)) options.limit_overrides_max = random.Below(3);
   options.ends_native_leases = random.OneIn(4);

@@ -80,7 +80,7 @@ struct Setting {
   // With many keys, only some of them are compared after every step.
   bool is_wide = false;
 
-  // 0: SET NX takes no place.
+  // SET NX takes no place if this is 0.
   DurationMs KeepOf(int key) const;
   const std::string& TextOf(const std::vector<std::string>& texts, int index) const;
 };

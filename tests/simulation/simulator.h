@@ -47,8 +47,8 @@ struct SimulatorOptions {
   std::function<void(std::size_t)> on_step{};  // called before each step with its index
 };
 
-// A single run; an object is used only once. Deterministic: depends only on the setting and the
-// steps.
+// A single run; an object is used only once. It is deterministic, because it depends only on the
+// setting and the steps.
 class Simulator {
  public:
   Simulator(const Setting& setting, const SimulatorOptions& options);
@@ -72,7 +72,7 @@ class Simulator {
   int PickAnyConnection(const Step& step) const;
   void MoveTime(const Step& step);
   // Returns the call that a step stands for now, after moving the clock if the step does that;
-  // nullopt: the call cannot be made.
+  // nullopt if the call cannot be made.
   std::optional<Call> Prepare(const Step& step);
 
   void Perform(const Call& call);
@@ -135,8 +135,8 @@ class Simulator {
   Outcome model_outcome_;
   std::size_t expiries_followed_ = 0;  // how many of the engine's expiries the model has repeated
   std::size_t steps_run_ = 0;
-  std::vector<bool> is_open_;     // by channel
-  std::size_t left_in_step_ = 0;  // number of commands left; 0: not within a step
+  std::vector<bool> is_open_;     // whether each channel is open
+  std::size_t left_in_step_ = 0;  // number of commands left; 0 if not within a step
   std::vector<int> step_keys_;    // the keys that were named in the step
   std::uint64_t hash_ = 0xcbf29ce484222325ULL;
   std::optional<std::string> problem_;

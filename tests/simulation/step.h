@@ -43,7 +43,7 @@ struct Step {
   int new_owner = 0;
   int meta = kAbsent;
   int label = kAbsent;
-  std::uint32_t limit = 0;  // 0: not given
+  std::uint32_t limit = 0;  // 0 if not given
   bool is_shared = false;   // LIMIT is then not given
   bool has_session = false;
   bool replaces_newest = false;

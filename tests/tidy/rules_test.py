@@ -74,6 +74,7 @@ PLANTED = {
         ("server/net/a.cc", "#include <rocksdb/db.h>\n", 1),
         ("server/a.cc", "#include <grpcpp/grpcpp.h>\n", 1),
         ("storage/a.cc", "#include <boost/asio.hpp>\n", 1),
+        ("server/command/a.cc", '#include "text/file.h"\n', 1),
     ],
     "link-direction": [
         ("protocol/CMakeLists.txt", "fairlock_add_library(protocol fairlock_engine)\n", 1),

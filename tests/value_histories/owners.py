@@ -87,7 +87,7 @@ class Owner:
                     break
                 yield world.chance.choice([0, 0, 0, 0.001, 0.02])
             while world.is_up and self.steps:
-                yield 0.01  # they end with the server
+                yield 0.01  # the clients end with the server
             link.close()
 
     def send_some(self, link, world):
@@ -191,7 +191,7 @@ class Found:
     """What a client saw of a key after a restart, in the form of Entry.data."""
     kind: str
     data: object
-    ttl_ms: int  # -1: none
+    ttl_ms: int  # -1 if there is none
     sent: int
     answered: int
 

@@ -27,7 +27,7 @@ HEAVY_DATABASE = 15
 HEAVY_KEYS = [f"heavy{number}" for number in range(12)]
 SNAPSHOT_POLLS = 1500
 END_SECONDS_MAX = 30
-STEPS_MIN = 150  # of owners, between two ends
+STEPS_MIN = 150  # the steps of owners, between two ends
 SHARED_TASKS = ((shared_tasks.Producer, 3), (shared_tasks.Consumer, 4), (shared_tasks.Mover, 3),
                 (shared_tasks.Counter, 3))
 CONTENT = {"hash": ["HGETALL"], "list": ["LRANGE", 0, -1], "zset": ["ZRANGE", 0, -1, "WITHSCORES"],

@@ -12,7 +12,7 @@ MS = 1_000_000
 
 
 class Ttl:
-    """When a key expires: within an interval, in ns of CLOCK_BOOTTIME. `upper` is None until the
+    """The interval within which a key expires, in ns of CLOCK_BOOTTIME. `upper` is None until the
     request that set it has been answered."""
 
     def __init__(self, length, lower, upper=None):
@@ -96,7 +96,7 @@ class Draft:
         return empty if entry is None else entry.data
 
     def _put(self, key, kind, data):
-        """Stores the data of a value; without any, there is no value."""
+        """Stores the data of a value, or deletes the value if there are none."""
         old = self.state.pop(key, None) if not data else self.state.get(key)
         if data:
             self.state[key] = Entry(kind, data, old.ttl if old else None)
@@ -282,7 +282,7 @@ class Draft:
     # Locks, by SET and by LOCK
 
     def do_set(self, key, value, *options):
-        """Not on a lock that LOCK granted."""
+        """Must not be called on a lock that LOCK granted."""
         old = self.state.get(key)
         if ("NX" in options and old is not None) or ("XX" in options and old is None):
             return None
@@ -310,7 +310,7 @@ class Draft:
         return entry.data.owner
 
     def do_lock(self, key, owner, _px, length_ms):
-        """Only on keys that nobody holds."""
+        """Must be called only on keys that nobody holds."""
         if key in self.state:
             raise WrongType
         token = self._token()

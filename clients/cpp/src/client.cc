@@ -168,7 +168,8 @@ Hold& Hold::operator=(Hold&& other) noexcept {
 Hold::~Hold() {
   if (!state_) return;
   if (!state_->IsOfThisProcess()) {
-    new std::shared_ptr<HoldState>(state_);  // like its core, it is left alone
+    // Leaked on purpose: another process must leave the hold alone, like its core.
+    new std::shared_ptr<HoldState>(state_);
     return;
   }
   if (state_->IsOver()) return;

@@ -34,7 +34,7 @@ std::string MakeOwner() {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   // std::random_device asks the processor for its features each time, which traps in a virtual
-  // machine: that took a tenth of the time of a lock.
+  // machine. This took a tenth of the time of a lock.
   std::uint64_t number = 0;
   if (getentropy(&number, sizeof number) != 0) number = std::random_device{}();
   char part[17] = "";
@@ -239,7 +239,7 @@ awaitable<Core::Grant> Core::Listen(const Terms& terms, Patience patience, Time 
   }
 }
 
-// Whether the end of a wait that the message reports is that of an earlier one of the same owner.
+// Whether the message reports the end of an earlier wait of the same owner.
 awaitable<bool> Core::IsEarlier(const Terms& terms, Patience patience, const Message& message) {
   const auto left = patience.Left();
   const bool is_on_time = message.event == "timeout" && left && *left <= kEarly;
@@ -264,7 +264,7 @@ awaitable<Core::Grant> Core::Confirm(const Terms& terms, std::int64_t token, Tim
   co_return grant;
 }
 
-// Asks once more, without waiting: the message about a time-out names no holders.
+// Asks once more, without waiting, because the message about a time-out names no holders.
 awaitable<Core::Grant> Core::AskWhy(const Terms& terms) {
   const auto answer = co_await Ask(terms, terms.Lock(0ms, ""), kForever);
   auto explanation = ParseExplanation(answer.reply);

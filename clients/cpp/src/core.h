@@ -42,7 +42,8 @@ class HoldState {
   const std::weak_ptr<Core> core;
   const Terms terms;
   const std::int64_t token;
-  // Of the renewal, to which it belongs: a hold may outlive the client. For the client's thread.
+  // The pause of the renewal. The renewal owns it, because a hold may outlive the client. For the
+  // client's thread.
   std::weak_ptr<boost::asio::steady_timer> pause;
 
   void Check() const;  // throws LostHold unless the lock is certainly held
@@ -75,7 +76,7 @@ class HoldState {
   mutable std::string lost_;
   bool is_over_ = false;
   struct {
-    std::string heir;    // to whom it has been sent, without an answer
+    std::string heir;    // the heir of a transfer that was sent and not answered
     std::string rumour;  // why the hold may be lost, unless that was the transfer itself
   } transfer_;
   Duration lease_;
@@ -96,7 +97,7 @@ struct Waiting {
   std::deque<Message> messages;
   bool is_cancelled = false;
   bool has_asked = false;                   // the server may know of it
-  boost::asio::cancellation_signal signal;  // of its coroutine
+  boost::asio::cancellation_signal signal;  // cancels its coroutine
   std::optional<std::stop_callback<std::function<void()>>> on_stop;
 };
 

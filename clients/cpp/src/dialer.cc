@@ -11,7 +11,7 @@ using asio::awaitable;
 
 namespace {
 
-// Empty: a Sentinel needs none without a password.
+// Returns an empty command for a Sentinel without a password, because it needs none.
 Command LogIn(const Settings& settings, Dialer::Peer peer) {
   const bool is_server = peer == Dialer::Peer::kServer;
   const auto& user = is_server ? settings.user : settings.sentinel_user;

@@ -23,7 +23,7 @@ class Dialer {
   enum class Peer { kServer, kSentinel };
   struct Opened {
     StreamPtr stream;
-    Value reply;  // to the first request
+    Value reply;  // the reply to the first request
   };
 
   // Throws Refused if a file of the settings cannot be used.

@@ -47,7 +47,7 @@ void ThrowFailure(const std::string& text) {
 }
 
 Temporary Failure(const std::string& what, const boost::system::system_error& failure) {
-  // Streams are closed, which aborts what they do, when their time is over.
+  // When their time is over, streams are closed, which aborts what they do.
   const auto& code = failure.code();
   const auto why =
       code == boost::asio::error::operation_aborted ? "there was no reply in time" : code.message();

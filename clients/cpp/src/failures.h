@@ -34,8 +34,8 @@ class Moved : public Temporary {
 // The exception for a connection that failed.
 Temporary Failure(const std::string& what, const boost::system::system_error& failure);
 
-// Of the failures to reach any of several addresses, the one to be reported: an error that will not
-// pass, such as a wrong password, rather than that another address cannot be reached.
+// Chooses which of the failures to reach several addresses is reported: an error that will not
+// pass, such as a wrong password, rather than an address that cannot be reached.
 class Failures {
  public:
   void AddCurrent();  // the exception that is being handled

@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kSentinelPort = "3249";
 
-// Names them in turn.
+// Names the addresses in turn.
 class AddressFinder final : public Finder {
  public:
   explicit AddressFinder(std::vector<Address> addresses) : addresses_(std::move(addresses)) {}

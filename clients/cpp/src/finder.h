@@ -31,7 +31,7 @@ class Finder {
   virtual bool MayMove(const Temporary& failure) = 0;
 };
 
-// The finder for a client whose server, as a whole, is one.
+// The finder for a client with a single server.
 std::unique_ptr<Finder> MakeFinder(Dialer& dialer);
 
 // Throws Refused if there are none, or if one is not an address.

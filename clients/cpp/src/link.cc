@@ -66,7 +66,7 @@ awaitable<Answer> Link::Ask(Command command, Duration limit) {
   if (!request->reply && !request->error) {
     co_await ThrowIfCancelled();
     request->error = std::make_exception_ptr(Temporary("the server did not reply in time"));
-    // A shorter limit is the caller's: the connection, which others share, may be in order.
+    // A shorter limit is the caller's, and the connection, which others share, may be in order.
     if (limit >= reply_timeout) Drop(request->error);
   }
   if (request->error) std::rethrow_exception(request->error);
@@ -140,7 +140,7 @@ awaitable<void> Link::Run() {
     }
     if (stream == nullptr) connection_.Set(error);
     if (stream != nullptr && stream == stream_) Drop(error);
-    // A node that accepts connections but does not serve is not asked more and more often.
+    // A node that accepts connections but does not serve must not be asked more and more often.
     if (stream != nullptr && BootClock::now() - begun_at > kPauseMax) pauses = {};
     asio::steady_timer pause(io_, pauses.Next());
     co_await pause.async_wait(kQuietly);
@@ -197,7 +197,8 @@ awaitable<void> Link::Receive(StreamPtr stream) {
   throw Temporary("the connection was given up");
 }
 
-// A message, or a reply. That to SUBSCRIBE or UNSUBSCRIBE is a push too, unless it is an error.
+// A message, or a reply. The reply to SUBSCRIBE or UNSUBSCRIBE is a push too, unless it is an
+// error.
 void Link::Take(Value value) {
   heard_at_ = BootClock::now();
   if (value.kind == Value::Kind::kPush && value.items.size() == 3) {

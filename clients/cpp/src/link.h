@@ -72,7 +72,7 @@ class Link {
   void Subscribe(const std::string& channel);
   void Unsubscribe(const std::string& channel);
 
-  // While someone listens, a silent server is asked for a sign of life.
+  // While someone listens, a server that sends nothing is asked for a sign of life.
   void SetListening(bool is_listening);
 
  private:

@@ -9,7 +9,7 @@ using asio::awaitable;
 
 namespace {
 
-// How often a request follows nodes that name another one.
+// How many times a request is sent on to the node that another node names.
 constexpr int kMovesMax = 5;
 
 }  // namespace

@@ -46,8 +46,8 @@ class Partitions final : public Servers {
   const Listener listener_;
   Dialer dialer_;
   Topology topology_;
-  std::map<int, Slot> slots_;                             // those in use
-  std::map<int, std::shared_ptr<Partition>> partitions_;  // by the last slot
+  std::map<int, Slot> slots_;                             // the slots in use
+  std::map<int, std::shared_ptr<Partition>> partitions_;  // the partitions by their last slot
 };
 
 }  // namespace fairlock::client

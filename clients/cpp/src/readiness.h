@@ -27,7 +27,7 @@ class Readiness {
   // if there is none within the limit.
   boost::asio::awaitable<void> Await(Duration limit);
 
-  // Null: it is ready.
+  // Null if it is ready.
   void Set(std::exception_ptr failure);
 
   [[nodiscard]] bool is_ready() const { return is_ready_; }

@@ -10,7 +10,8 @@ namespace fairlock::client {
 namespace {
 
 constexpr std::int64_t kBytesMax = std::int64_t{64} << 20;
-// Of the items that a list announces: memory for more is taken as they arrive.
+// For how many of the items that a list announces memory is reserved; for more, it is taken as they
+// arrive.
 constexpr std::int64_t kReservedMax = 64;
 
 // Reads from the front of a buffer; every function returns none if the buffer ends too early.

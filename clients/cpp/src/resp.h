@@ -46,7 +46,7 @@ struct Message {
   std::string owner;
   std::optional<std::int64_t> token;
   std::string reason;
-  SlotRange slots{};  // of the keys that are served over that connection
+  SlotRange slots{};  // the slots of the keys that are served over that connection
 };
 
 Message ParseMessage(std::string_view json);

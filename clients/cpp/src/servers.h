@@ -17,7 +17,7 @@ class Servers {
  public:
   virtual ~Servers() = default;
 
-  // As those of Link.
+  // Like those of Link.
   virtual boost::asio::awaitable<void> AwaitConnection(const std::string& key, Duration limit) = 0;
   virtual boost::asio::awaitable<Answer> Ask(const std::string& key, Command command,
                                              Duration limit) = 0;
@@ -28,8 +28,8 @@ class Servers {
   virtual void Unlisten(const std::string& key) = 0;
 };
 
-// For one server, or for the leaders of a fleet of several partitions. The id is that of the
-// client.
+// Makes the connections to one server, or to the leaders of a fleet of several partitions. `id` is
+// that of the client.
 std::unique_ptr<Servers> MakeServers(boost::asio::io_context& io, Settings settings,
                                      const std::string& id, Listener listener);
 

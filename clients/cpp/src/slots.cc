@@ -53,7 +53,7 @@ int SlotOf(std::string_view key) { return Hash(HashedPart(key)); }
 
 std::string ChannelFor(std::string_view key, const std::string& id) {
   std::string tag(HashedPart(key));
-  // Braces around it would not be those of the tag.
+  // Braces around such a tag would not mark it as the tag.
   if (tag.empty() || tag.find('}') != std::string::npos) tag = FindTag(SlotOf(key));
   return "fairlock:{" + tag + "}:" + id;
 }

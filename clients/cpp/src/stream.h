@@ -52,7 +52,7 @@ class Stream {
   std::unique_ptr<boost::asio::ssl::stream<Socket>> tls_;
   bool is_closed_ = false;
   std::string in_;                 // what has been received and not been read
-  std::array<char, 16384> chunk_;  // of the input
+  std::array<char, 16384> chunk_;  // a part of the input
 };
 
 }  // namespace fairlock::client

@@ -40,7 +40,7 @@ class Topology {
     SlotRange slots;
     Address leader;
   };
-  using Partitions = std::map<int, Partition>;  // by the last slot
+  using Partitions = std::map<int, Partition>;  // the partitions by their last slot
 
   boost::asio::awaitable<void> Run();
   void Take(const Value& reply, const Address& from);
@@ -48,8 +48,8 @@ class Topology {
 
   boost::asio::io_context& io_;
   Dialer& dialer_;
-  const std::vector<Address> seeds_;  // of the settings
-  std::vector<Address> nodes_;        // those and all that a node has named
+  const std::vector<Address> seeds_;  // the addresses of the settings
+  std::vector<Address> nodes_;        // the seeds and all that a node has named
   std::size_t next_ = 0;              // the node that is asked next
   Partitions partitions_;
   int version_ = 0;
@@ -62,7 +62,7 @@ class LeaderFinder final : public Finder {
  public:
   LeaderFinder(Topology& topology, int slot) : topology_(topology), slot_(slot) {}
 
-  // The leader as it is known, and then as a node reports it.
+  // Returns the leader that is known, and at the next call the one that a node reports.
   [[nodiscard]] std::size_t Tries() const override { return 2; }
   boost::asio::awaitable<Address> Next() override;
   bool MayMove(const Temporary& failure) override;

@@ -25,8 +25,8 @@ std::atomic<int> slow_lookups = 0;
 
 }  // namespace
 
-// The library is linked with this function instead of the system's: the name servers for one host
-// take 3 seconds to reply.
+// The library is linked with this function instead of the system's, in which the name servers for
+// one host take 3 seconds to reply.
 extern "C" int getaddrinfo(const char* host, const char* port, const addrinfo* hints,
                            addrinfo** found) {
   static const auto real =

@@ -209,7 +209,7 @@ TEST_F(ClientTest, OwnerThatComesBackHearsOfItsGrant) {
   EXPECT_GT(again.get().token(), 0);
 }
 
-// They may arrive after the next request of the owner.
+// The messages may arrive after the next request of the owner.
 TEST_F(ClientTest, MessagesAboutAnEarlierWaitOfTheOwnerAreNotBelieved) {
   outside.Ask({"LOCK", key, "other"});
   auto wait = client.lock(key, {.wait = 60s, .owner = "me"}, asio::use_future);

@@ -64,7 +64,7 @@ class Leaders {
         number = reply.first;
         if (!reply.second.starts_with("MOVED ")) return reply.second.empty();
         node = reply.second.substr(reply.second.rfind(' ') + 1);
-      } catch (const std::runtime_error&) {  // it has been killed, or is paused
+      } catch (const std::runtime_error&) {  // the node has been killed, or is paused
         node = Nodes()[++turn_ % Nodes().size()];
       }
       return false;
@@ -72,7 +72,7 @@ class Leaders {
     return number;
   }
 
-  // Its address.
+  // The address of the node.
   std::string NodeOf(const std::string& key) {
     Holders(key);
     return nodes_.at(key);
@@ -103,8 +103,8 @@ class ClusterTest : public testing::Test {
   [[nodiscard]] std::string Key(const std::string& tag) const { return "{" + tag + "}" + name; }
 
   const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-  const std::string low = Key("b");   // in the first partition
-  const std::string high = Key("a");  // in the second one
+  const std::string low = Key("b");   // a key of the first partition
+  const std::string high = Key("a");  // a key of the second partition
   Leaders leaders;
   Client client{Fleet()};
 };

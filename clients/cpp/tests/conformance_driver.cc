@@ -414,7 +414,8 @@ class Driver {
     } while (Clock::now() < end);
   }
 
-  // Both loops block. Returns the best of many slices of the time, which alternate.
+  // Both loops block. Divides the time into many slices, which alternate between the two loops, and
+  // returns the best one of each.
   json::object Rate(const Fields& fields) {
     Raw raw(settings_.addresses.front());
     const auto slice = *fields.Time("seconds") / (2 * kRateSlices);
@@ -437,7 +438,8 @@ class Driver {
   const Settings settings_;
   Client client_;
   std::map<std::string, Hold> holds_;
-  // By the id of the acquisition. A signal must outlive the operation to which it belongs.
+  // The signals by the id of the acquisition. A signal must outlive the operation to which it
+  // belongs.
   std::map<std::int64_t, std::shared_ptr<asio::cancellation_signal>> cancels_;
 };
 

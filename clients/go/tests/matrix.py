@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Tests the package with another Go and go-redis than those of go.mod.
+"""Tests the package with a Go and a go-redis other than those of go.mod.
 
     matrix.py [--go PROGRAM] [--redis VERSION]
 
-By default, with the newest: newest.mod pins go-redis, and the newest Go is that in the PATH or in
-/usr/local/go which is new enough. --redis downloads another version. It also runs staticcheck, if
-that is of newest.mod. FAIRLOCKD is the server.
+By default, these are the newest: newest.mod pins go-redis, and the newest Go is the one in the PATH
+or in /usr/local/go that is new enough. --redis downloads another version. It also runs staticcheck,
+if that is of newest.mod. FAIRLOCKD is the server.
 """
 
 import argparse
@@ -56,7 +56,7 @@ class Go:
             **os.environ, "PATH": f"{pathlib.Path(program).parent}:{os.environ['PATH']}",
             "GO111MODULE": "on", "GOPROXY": "off", "GOWORK": "off", "GOTOOLCHAIN": "local",
             "GO": program, "GOFLAGS": f"-modfile={file}", "FAIRLOCK_GO_FLAGS": f"-modfile={file}"}
-        # The Go that starts a test names its own folder, which another one must not take for its.
+        # The Go that starts a test names its own folder, which another Go must not use.
         self.environment.pop("GOROOT", None)
 
     def run(self, *words, **options):
@@ -79,8 +79,8 @@ def with_version(program, version, folder):
 
 
 def staticcheck(go):
-    """It knows no -modfile, so it sees a copy of the module with these versions. What is deprecated
-    is what the oldest Go has."""
+    """staticcheck knows no -modfile, so it sees a copy of the module with these versions. Names
+    count as deprecated by the oldest Go."""
     with tempfile.TemporaryDirectory() as folder:
         copy = pathlib.Path(folder) / "go"
         shutil.copytree(MODULE, copy)

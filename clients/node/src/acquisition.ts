@@ -55,10 +55,10 @@ export class Acquisition {
         return await this.#ask();
       } catch (error) {
         if (this.#isAborted || !isTemporary(error) || this.#isOfClosedClient(error)) {
-          throw translated(error);
+          throw translated(error, this.terms.names);
         }
         const left = this.#left();
-        if (left === 0) throw error;
+        if (left === 0) throw translated(error, this.terms.names);
         await sleep(Math.min(pause(attempt), left), this.signal);
       }
     }
@@ -89,7 +89,7 @@ export class Acquisition {
     return this.signal?.aborted === true;
   }
 
-  /** Unlike NoReply, after which the client is asked for its own error. */
+  /** This differs from NoReply, after which the client is asked for its own error. */
   #isOfClosedClient(error: unknown): boolean {
     return this.port.connection.isClosed && !(error instanceof NoReply);
   }
@@ -120,7 +120,8 @@ export class Acquisition {
 
   async #ask(): Promise<Grant> {
     const { channel, connection } = this.port;
-    // With NOTIFY, the server would let a request without WAIT wait. A closed client says so.
+    // With NOTIFY, the server would let a request without WAIT wait. A closed client reports that
+    // it is closed.
     if (this.wait <= 0 || connection.isClosed) {
       const answer = await this.#send(this.terms.lock(this.owner, 0, undefined, false));
       // A token is parsed in less time than a map; only a denial needs the map.
@@ -170,10 +171,10 @@ export class Acquisition {
       if (event === "timeout" && this.#left() <= EARLY_MS) return this.#askWhy("timeout");
       if (event === "cancelled" && this.isNamed && (await this.#stillWaits())) continue;
       if (event === "cancelled" && reason === "deadlock") {
-        throw new Deadlock("the wait would never end");
+        throw new Deadlock(`${this.terms.names}: the wait would never end`);
       }
       if (event === "cancelled" || event === "superseded") {
-        throw new WaitEnded(`${event}: another request ended this wait`);
+        throw new WaitEnded(`${this.terms.names}: ${event}: another request ended this wait`);
       }
     }
   }
@@ -182,7 +183,7 @@ export class Acquisition {
     return (await this.#send(this.terms.position(this.owner))).reply !== null;
   }
 
-  /** Asks once more, without waiting: neither nil nor a time-out names the holders. */
+  /** Asks once more, without waiting, because neither nil nor a time-out names the holders. */
   async #askWhy(status?: string): Promise<Grant> {
     return this.#decide(await this.#send(this.terms.lock(this.owner, 0)), status);
   }

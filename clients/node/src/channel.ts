@@ -25,7 +25,7 @@ export class Channel {
     });
   }
 
-  /** Whether open() has nothing to wait for. */
+  /** Whether open() would return at once. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
@@ -66,7 +66,7 @@ export class Channel {
         this.#askAgain();
       },
     });
-    subscription.opened.catch(() => undefined); // open() reports it
+    subscription.opened.catch(() => undefined); // open() reports the error
     this.#checkRegularly(subscription);
     return subscription;
   }

@@ -68,7 +68,7 @@ class Cluster {
     return leader;
   }
 
-  /** Whoever needs the newest table at the same time shares one refreshment. */
+  /** All who need the newest table at the same time share one refresh. */
   refresh(suspect?: string): Promise<void> {
     return (this.#refreshing ??= this.#refreshOnce(suspect).finally(() => {
       this.#refreshing = undefined;
@@ -81,7 +81,7 @@ class Cluster {
     try {
       await within(this.client.refresh(suspect), REFRESH_MS_MAX);
     } catch {
-      // The next failure refreshes it again.
+      // The next failure refreshes the table again.
     }
     this.#refreshedAt = now();
     for (const subscription of this.subscriptions) subscription.follow();
@@ -133,7 +133,7 @@ class SlotConnection implements Connection {
   }
 }
 
-/** Is subscribed at the leader of a slot, whichever node that is. */
+/** A subscription at the leader of a slot, whichever node that is. */
 class SlotSubscription implements Subscription {
   readonly opened: Promise<void>;
   #leader: Leader | undefined;

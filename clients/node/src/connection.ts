@@ -4,7 +4,7 @@ import type { Command, Name } from "./terms";
 
 export interface Listener {
   hear(text: string): void;
-  /** It has a connection again. What was published in between is lost. */
+  /** The subscription has a connection again. What was published in between is lost. */
   resubscribed(): void;
 }
 
@@ -20,7 +20,7 @@ export interface Subscription {
 export interface Connection {
   /** The program has closed it, or the client has given up. */
   readonly isClosed: boolean;
-  /** How often it was lost. ioredis then sends requests again without telling. */
+  /** How many times it was lost. ioredis then sends requests again without saying so. */
   readonly losses: number;
   /** After this time without a message, a subscription is checked. */
   readonly silence: number;
@@ -36,5 +36,5 @@ export interface Connection {
 /** Picks the connection for a key. A client that knows only one server has only one. */
 export type Connections = (key: Name) => Connection;
 
-/** Without a read time-out of the client. */
+/** Applies if the client has no read time-out. */
 export const SILENCE_MS = 15_000;

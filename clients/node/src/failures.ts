@@ -1,4 +1,5 @@
-// Which errors are worth asking again, and which errors of ours the others are.
+// Decides after which errors a request is worth repeating, and which errors of this library stand
+// for the others.
 
 import { Deadlock, FairlockError, NoReply, NotFairlock, WaitEnded } from "./errors";
 
@@ -29,29 +30,39 @@ export function isTemporary(error: unknown): boolean {
   return word === "" || TEMPORARY_WORDS.includes(word);
 }
 
-/** Only a client for one server gets these: the others follow MOVED, and name channels by slots. */
+/**
+ * Only a client for one server gets these errors: other clients follow MOVED, and name channels by
+ * slots.
+ */
 function isOfPartitions(word: string, error: Error): boolean {
   return word === "MOVED" || (word === "CROSSSLOT" && error.message.includes("NOTIFY"));
 }
 
-/** The error of this library for an error reply, or the error itself. */
-export function translated(error: unknown): unknown {
+/**
+ * The error of this library for an error reply, or the error itself. Texts of ours begin with the
+ * names of the keys.
+ */
+export function translated(error: unknown, names?: string): unknown {
+  const about = names === undefined ? "" : `${names}: `;
+  if (error instanceof NoReply) return new NoReply(about + error.message, { cause: error });
   if (!(error instanceof Error) || error instanceof FairlockError) return error;
   const word = replyWord(error);
   const options = { cause: error };
-  if (word === "DEADLOCK") return new Deadlock(error.message.slice(word.length + 1), options);
+  if (word === "DEADLOCK") {
+    return new Deadlock(about + error.message.slice(word.length + 1), options);
+  }
   if (["SUPERSEDED", "CANCELLED", "UNBLOCKED"].includes(word)) {
-    return new WaitEnded(error.message, options);
+    return new WaitEnded(about + error.message, options);
   }
   if (isOfPartitions(word, error)) {
     const text =
       "the keys are spread over several partitions, which needs a client for clusters: " +
       "new Cluster() of ioredis, or createCluster() of node-redis";
-    return new FairlockError(`${text}: ${error.message}`, options);
+    return new FairlockError(`${about}${text}: ${error.message}`, options);
   }
   if (word === "ERR" && /unknown command/i.test(error.message)) {
     const text = `the server is not fairlock, it may be Redis: ${error.message}`;
-    return new NotFairlock(text, options);
+    return new NotFairlock(about + text, options);
   }
   return error;
 }
@@ -61,7 +72,7 @@ export function pause(attempt: number): number {
   return Math.min(PAUSE_MS_MIN * 2 ** attempt, PAUSE_MS_MAX) * (0.5 + Math.random() / 2);
 }
 
-/** Tells the program's operator what no error reports. */
+/** Tells the program's operator about something that no error reports. */
 export function warn(text: string, error: unknown): void {
   process.emitWarning(`${text}: ${String(error)}`, "FairlockWarning");
 }

@@ -1,36 +1,62 @@
 // A lock that is held.
 
-import { now } from "./clock";
 import { LostHold } from "./errors";
-import { isTemporary, pause, translated, warn } from "./failures";
+import { warn } from "./failures";
 import type { HoldState } from "./hold_state";
+import { Holding } from "./holding";
 import type { LockOptions } from "./options";
 import type { Port } from "./port";
-import { Renewal, renewOnce, UNKNOWN } from "./renewal";
-import { newerToken } from "./replies";
-import { checkTime, type Command, LEASE_MS_MIN, type Name } from "./terms";
-import { sleep } from "./waiting";
+import { checkTime, LEASE_MS_MIN, type Name, type Terms } from "./terms";
 
-// A release, or a transfer, is repeated for this time.
-const REPEAT_MS = 5000;
+/** A signal that the program keeps is a use of its hold. */
+const OF_SIGNALS = new WeakMap<AbortSignal, Hold>();
 
-/** A lock that is held. `await using` releases it at the end of the block. */
+const dropped = new FinalizationRegistry<[Holding, symbol]>(([holding, sharer]) => {
+  holding.drop(sharer);
+});
+
+/**
+ * A lock that is held. `await using` releases it at the end of the block. One that is dropped
+ * without a release is not renewed any more, and ends with its lease.
+ */
 export class Hold implements AsyncDisposable {
-  readonly #port: Port;
+  readonly #holding: Holding;
   readonly #state: HoldState;
-  readonly #renewal: Renewal;
-  #release: Promise<boolean> | undefined;
+  readonly #sharer: symbol;
+  /** The first acquisition of the same hold, unless this is it. */
+  readonly #outer: Hold | undefined;
+  readonly #onLost: LockOptions["onLost"];
+  #controller: AbortController | undefined;
+
+  private constructor(holding: Holding, onLost: LockOptions["onLost"], outer?: Hold) {
+    this.#holding = holding;
+    this.#state = holding.state;
+    this.#onLost = onLost;
+    this.#outer = outer;
+    this.#sharer = holding.join();
+    dropped.register(this, [holding, this.#sharer], this);
+  }
 
   /** @internal */
-  constructor(port: Port, state: HoldState, options: LockOptions) {
-    this.#port = port;
-    this.#state = state;
-    port.channel.follow(state.names, state.hear);
-    this.#renewal = new Renewal(port, this.#state, options.renew ?? true);
-    state.onLoss = (): void => {
-      this.#renewal.stop();
-      void this.#report(options.onLost);
-    };
+  static of(port: Port, state: HoldState, options: LockOptions): Hold {
+    const hold = new Hold(new Holding(port, state, options.renew ?? true), options.onLost);
+    Hold.#tellOfLoss(hold);
+    return hold;
+  }
+
+  /** The same hold for an acquisition in its work. @internal */
+  nested(): Hold {
+    return new Hold(this.#holding, undefined, this.#outer ?? this);
+  }
+
+  /** The terms, unless this acquisition is over or the lock is not certainly held. @internal */
+  get heldTerms(): Terms | null {
+    return !this.#hasLeft && this.#state.isCertain ? this.#state.terms : null;
+  }
+
+  /** Equal for all acquisitions of the same hold. @internal */
+  get identity(): object {
+    return this.#holding;
   }
 
   /** The keys that are held. */
@@ -45,7 +71,7 @@ export class Hold implements AsyncDisposable {
 
   /** The fencing token, to be sent with every write. Throws LostHold like check(). */
   get token(): number {
-    this.#state.check();
+    this.check();
     return this.#state.token;
   }
 
@@ -56,12 +82,20 @@ export class Hold implements AsyncDisposable {
 
   /** Aborts when the lock is lost; its reason is the LostHold. */
   get signal(): AbortSignal {
-    return this.#state.signal;
+    if (this.#outer !== undefined) return this.#outer.signal;
+    // It is made when it is asked for, as it takes long to make.
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#state.reason !== undefined) this.#controller.abort(this.#state.reason);
+      OF_SIGNALS.set(this.#controller.signal, this);
+    }
+    return this.#controller.signal;
   }
 
   /** Throws LostHold if the lock is lost, or if its lease may have ended. Sends nothing. */
   check(): void {
     this.#state.check();
+    if (this.#hasLeft) throw new LostHold(`${this.#state.terms.names} was released`);
   }
 
   /**
@@ -70,21 +104,15 @@ export class Hold implements AsyncDisposable {
    */
   async renew(lease?: number): Promise<void> {
     if (lease !== undefined) checkTime("lease", lease, LEASE_MS_MIN);
-    this.#state.check();
-    try {
-      await renewOnce(this.#port, this.#state, lease);
-      this.#state.lease = lease ?? this.#state.lease;
-    } catch (error) {
-      throw translated(error);
-    } finally {
-      this.#renewal.schedule();
-    }
+    this.check();
+    await this.#holding.renew(lease);
     this.#state.check();
   }
 
-  /** Releases the lock; the result is whether it was held until now. */
+  /** Releases the lock; the result is whether it was held until now, so a second one says false. */
   async release(): Promise<boolean> {
-    return (this.#release ??= this.#state.isOver ? Promise.resolve(false) : this.#releaseOnce());
+    dropped.unregister(this);
+    return this.#holding.release(this.#sharer);
   }
 
   /**
@@ -94,99 +122,42 @@ export class Hold implements AsyncDisposable {
    */
   async transfer(newOwner: Name, lease?: number): Promise<number> {
     if (lease !== undefined) checkTime("lease", lease, LEASE_MS_MIN);
-    const state = this.#state;
-    state.check();
-    const { terms, owner, token } = state;
-    const command = terms.transfer(owner, token, newOwner, lease ?? state.lease);
-    state.beginTransfer(newOwner);
-    try {
-      const newToken = await this.#askTransfer(command, newOwner);
-      if (newToken !== null) {
-        this.#leave();
-        return newToken;
-      }
-      state.lose(UNKNOWN);
-    } catch (error) {
-      throw translated(error);
-    } finally {
-      state.endTransfer();
-    }
-    throw this.signal.reason;
+    this.check();
+    const token = await this.#holding.transfer(newOwner, lease ?? this.#state.lease);
+    if (token === null) throw this.#state.reason!;
+    return token;
   }
 
   /** Releases the lock, and throws LostHold if it was lost, unless its owner has ended the hold. */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#state.isOver) {
-      await this.#release;
-      return;
-    }
-    if (await this.release()) return;
+    const isEnded = this.#state.isOver || this.#hasLeft;
+    if ((await this.release()) || isEnded) return;
     throw new LostHold(`${this.#state.terms.names} was lost before it was released`);
   }
 
-  /**
-   * Asks again while the server cannot be reached: the token in the command lets only one of the
-   * requests succeed. The result is null if none did.
-   */
-  async #askTransfer(command: Command, newOwner: Name): Promise<number | null> {
-    const state = this.#state;
-    const { connection } = this.#port;
-    const { losses } = connection;
-    const giveUpAt = now() + REPEAT_MS;
-    for (let attempt = 0; ; ++attempt) {
-      // A client may have sent it twice.
-      const isRepeated = (): boolean => attempt > 0 || connection.losses > losses;
-      try {
-        const { reply } = await this.#port.ask(command, REPEAT_MS);
-        if (reply !== null) return Number(reply);
-        if (!isRepeated()) return null;
-        const info = await this.#port.ask(state.terms.info(), REPEAT_MS);
-        return state.isLost ? null : newerToken(newOwner, state.token, info.reply);
-      } catch (error) {
-        const isFinal = !isTemporary(error);
-        if (isFinal && !isRepeated()) state.refuseTransfer();
-        if (isFinal || connection.isClosed || now() >= giveUpAt || state.isLost) throw error;
-        await sleep(pause(attempt));
-      }
-    }
+  get #hasLeft(): boolean {
+    return this.#holding.hasLeft(this.#sharer);
   }
 
-  #leave(): void {
-    const { names, hear } = this.#state;
-    this.#state.isOver = true;
-    this.#renewal.stop();
-    this.#port.channel.unfollow(names, hear);
+  /** The state must not keep the hold alive. */
+  static #tellOfLoss(hold: Hold): void {
+    const holding = hold.#holding;
+    const it = new WeakRef(hold);
+    holding.state.onLoss = (reason): void => {
+      holding.stopRenewal();
+      const kept = it.deref();
+      if (kept !== undefined) kept.#lose(reason);
+    };
   }
 
-  /**
-   * If the server cannot be reached, the lease ends the hold later, and the result is what this
-   * process knew.
-   */
-  async #releaseOnce(): Promise<boolean> {
-    const { terms, owner, token, isLost } = this.#state;
-    const { connection } = this.#port;
-    const { losses } = connection;
-    const giveUpAt = now() + REPEAT_MS;
-    this.#leave();
-    for (let attempt = 0; ; ++attempt) {
-      try {
-        const { reply } = await this.#port.ask(terms.unlock(owner, token), REPEAT_MS);
-        // The first of two requests may have been executed although its reply was lost.
-        const isRepeated = attempt > 0 || connection.losses > losses;
-        return !isLost && (isRepeated || Number(reply) === terms.keys.length);
-      } catch (error) {
-        if (!isTemporary(error) || connection.isClosed || now() >= giveUpAt) {
-          warn(`releasing ${terms.names}`, translated(error));
-          return !isLost;
-        }
-        await sleep(pause(attempt));
-      }
-    }
+  #lose(reason: LostHold): void {
+    void this.#report();
+    this.#controller?.abort(reason);
   }
 
-  async #report(onLost: LockOptions["onLost"]): Promise<void> {
+  async #report(): Promise<void> {
     try {
-      await onLost?.(this);
+      await this.#onLost?.(this);
     } catch (error) {
       warn(`onLost of ${this.#state.terms.names} failed`, error);
     }

@@ -4,7 +4,8 @@ import type { Grant } from "./acquisition";
 import { now } from "./clock";
 import { LostHold } from "./errors";
 import type { Message } from "./replies";
-import { bytesOf, type Name, type Terms } from "./terms";
+import type { Name, Terms } from "./terms";
+import { shown } from "./texts";
 
 // A lease is renewed when this part of it is left.
 const RENEW_PART = 1 / 3;
@@ -15,15 +16,14 @@ export class HoldState {
   lease: number;
   /** Its owner releases it, or has transferred it. */
   isOver = false;
-  /** Called once when the hold is lost, before the listeners of the signal. */
-  onLoss = (): void => undefined;
+  /** Called once when the hold is lost. */
+  onLoss: (reason: LostHold) => void = () => undefined;
   #deadline: number;
   #reason: LostHold | undefined;
   /** To whom a transfer has been sent, without an answer. */
   #heir: Name | undefined;
   /** Why the hold may be lost, unless that was the transfer itself. */
   #rumour: string | undefined;
-  #controller: AbortController | undefined;
 
   constructor(
     readonly terms: Terms,
@@ -37,14 +37,14 @@ export class HoldState {
     this.#deadline = grant.sentAt + terms.lease;
   }
 
-  /** Aborts when the hold is lost. Made when it is asked for, as it takes long to make. */
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
-      this.#controller.signal.addEventListener("abort", this.onLoss);
-    }
-    return this.#controller.signal;
+  /** Why the hold is lost, as far as this has been noticed. */
+  get reason(): LostHold | undefined {
+    return this.#reason;
+  }
+
+  /** Whether check() would not throw. */
+  get isCertain(): boolean {
+    return !this.isOver && this.#heir === undefined && !this.isLost;
   }
 
   /** The lease ends no earlier than this, because it counts from a time after the request. */
@@ -97,7 +97,7 @@ export class HoldState {
   /** The hold is lost if its transfer was neither confirmed nor refused. */
   endTransfer(): void {
     if (this.#heir === undefined) return;
-    const heir = textOf(this.#heir);
+    const heir = shown(this.#heir);
     this.#heir = undefined;
     this.lose(this.#rumour ?? `the server has not confirmed its transfer to ${heir}`);
   }
@@ -113,7 +113,7 @@ export class HoldState {
   check(): void {
     if (this.isOver) throw new LostHold(`${this.terms.names} was released`);
     if (this.#heir !== undefined) {
-      const heir = textOf(this.#heir);
+      const heir = shown(this.#heir);
       const text = `is being transferred to ${heir}, or has been already`;
       throw new LostHold(`${this.terms.names} ${text}`);
     }
@@ -122,11 +122,6 @@ export class HoldState {
 
   #end(reason: string): void {
     this.#reason = new LostHold(`${this.terms.names} is lost: ${reason}`);
-    if (this.#controller === undefined) this.onLoss();
-    else this.#controller.abort(this.#reason);
+    this.onLoss(this.#reason);
   }
-}
-
-function textOf(name: Name): string {
-  return bytesOf(name).toString();
 }

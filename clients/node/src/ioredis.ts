@@ -5,7 +5,7 @@ import { type Connection, type Listener, SILENCE_MS, type Subscription } from ".
 import { isTemporary, pause } from "./failures";
 import type { Command } from "./terms";
 
-/** What a client for subscriptions has unlike the client that it is made from. */
+/** The options in which a client for subscriptions differs from the client that it is made from. */
 export const FOR_SUBSCRIPTIONS = {
   lazyConnect: true,
   autoResubscribe: false,
@@ -75,7 +75,7 @@ export class IoredisConnection implements Connection {
       listener.hear(text);
     });
     const opened = opening(client, channel, listener);
-    client.connect().catch(() => undefined); // it tries again, and emits the error
+    client.connect().catch(() => undefined); // the client tries again, and emits the error
     return {
       opened,
       ping: (): Promise<unknown> => client.ping(),

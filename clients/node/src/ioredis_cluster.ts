@@ -30,7 +30,7 @@ export class IoredisClusterClient implements ClusterClient {
       if (!isTemporary(error)) this.fault = error;
     });
     client.on("refresh", () => (this.fault = undefined));
-    // The status may be another one after the end.
+    // After the end, the status may be a different one.
     client.on("end", () => (this.isClosed = true));
     client.on("connecting", () => (this.isClosed = false));
   }
@@ -77,7 +77,7 @@ export class IoredisClusterClient implements ClusterClient {
    */
   #sendOnce(command: Sent): Promise<unknown> {
     command.slot = this.#slot;
-    const { reject } = command; // that of the cluster may send it again
+    const { reject } = command; // the queue of the cluster may send it again
     const reply = this.client.sendCommand(command as never) as Promise<unknown>;
     const revokeIt = (): void => {
       revoke(command, reject);

@@ -6,6 +6,7 @@ import type { RedisClient } from "./clients";
 import { Denied } from "./errors";
 import { Hold } from "./hold";
 import { HoldState } from "./hold_state";
+import { carrying, reentered, refuseNested } from "./nesting";
 import type { LockOptions } from "./options";
 import { Ports } from "./port";
 import { checkWait, makeOwner, type Name, Terms } from "./terms";
@@ -23,7 +24,8 @@ export interface Lock {
   try(keys: Keys, options?: LockOptions): Promise<Hold | null>;
   /**
    * Does some work while the lock is held, then releases it. If the work succeeds although the
-   * lock was lost, the promise is rejected with LostHold.
+   * lock was lost, the promise is rejected with LostHold. Work that waits for the same lock would
+   * wait for itself: it gets Deadlock, unless it is `reentrant` or names an owner.
    */
   using<T>(keys: Keys, options: LockOptions, work: Work<T>): Promise<T>;
   using<T>(keys: Keys, work: Work<T>): Promise<T>;
@@ -50,16 +52,16 @@ export function createLock(client: RedisClient, defaults: LockOptions = {}): Loc
     work?: Work<T>,
   ): Promise<T> =>
     typeof optionsOrWork === "function"
-      ? during(await lock(keys), optionsOrWork)
-      : during(await lock(keys, optionsOrWork), work!);
+      ? during(ports, await lock(keys), optionsOrWork)
+      : during(ports, await lock(keys, optionsOrWork), work!);
 
   return Object.assign(lock, { try: tryLock, using });
 }
 
-async function during<T>(hold: Hold, work: Work<T>): Promise<T> {
+async function during<T>(ports: Ports, hold: Hold, work: Work<T>): Promise<T> {
   let result: T;
   try {
-    result = await work(hold, hold.signal);
+    result = await carrying(ports, hold, () => work(hold, hold.signal));
   } catch (error) {
     await hold.release(); // the error of the work is more important than a lost hold
     throw error;
@@ -73,15 +75,18 @@ async function take(ports: Ports, keys: Keys, options: LockOptions): Promise<Hol
   const wait = checkWait(options.wait ?? Infinity);
   signal?.throwIfAborted();
   const terms = new Terms(isName(keys) ? [keys] : keys, options, ports.prefix);
-  const port = ports.at(terms.firstKey);
+  const outer = options.reentrant === true ? reentered(ports, terms, options.owner) : null;
+  if (outer !== null) return outer;
   const isNamed = options.owner !== undefined;
+  if (wait > 0 && !isNamed) refuseNested(ports, terms);
+  const port = ports.at(terms.firstKey);
   const acquisition = new Acquisition(port, terms, owner, wait, signal, isNamed);
   const { mailbox } = acquisition;
   const names = namesOf(terms, owner);
   port.channel.follow(names, mailbox.put);
   try {
     const state = new HoldState(terms, owner, names, await acquisition.run());
-    const hold = new Hold(port, state, options);
+    const hold = Hold.of(port, state, options);
     mailbox.takeAll().forEach(state.hear);
     return hold;
   } catch (error) {

@@ -5,7 +5,7 @@ import { type Connection, type Listener, SILENCE_MS, type Subscription } from ".
 import { isTemporary, pause } from "./failures";
 import type { Command } from "./terms";
 
-// The client may be set to return other types.
+// The client may be configured to return other types.
 export const REPLIES = { typeMapping: {} };
 
 /** A client like this one that is only used for subscriptions. */
@@ -46,7 +46,7 @@ export class NodeRedisConnection implements Connection {
     const client = forSubscriptions(this.client, (attempt, cause) =>
       isTemporary(cause) ? pause(attempt) : cause,
     );
-    client.on("error", () => undefined); // it connects again
+    client.on("error", () => undefined); // the client connects again
     return {
       opened: opening(client, channel, listener),
       ping: (): Promise<unknown> => client.ping(),

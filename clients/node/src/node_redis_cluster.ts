@@ -32,7 +32,7 @@ export class NodeRedisClusterClient implements ClusterClient {
     try {
       return await this.client.sendCommand(`{${slot.tag}}`, false, command, REPLIES);
     } catch (error) {
-      // It finds no node in its table, or too many nodes have redirected it.
+      // The client finds no node in its table, or too many nodes have redirected it.
       if (error instanceof TypeError || (error as Error).message.startsWith("MOVED ")) {
         throw new Error(`no node is known to lead slot ${slot.number}`, { cause: error });
       }
@@ -54,7 +54,7 @@ export class NodeRedisClusterClient implements ClusterClient {
     const node = this.client.masters.find(({ address, client }) => {
       return address !== suspect && client?.isReady === true;
     });
-    // Of a client, it only uses the options.
+    // It uses only the options of the client.
     const other = node?.client ?? { options: this.client._options.rootNodes[0] };
     await this.client._slots.rediscover(other as never);
   }
@@ -63,13 +63,15 @@ export class NodeRedisClusterClient implements ClusterClient {
     this.client.on("disconnect", call);
   }
 
-  /** Requests stay in the queue of a node that is away until it is known that another one leads. */
+  /**
+   * Requests stay in the queue of a node that cannot be reached until another one is known to lead.
+   */
   async #restore(): Promise<void> {
     this.#isRestoring = true;
     const isAway = (): boolean =>
       !this.isClosed && this.client.masters.some(({ client }) => client?.isReady === false);
     for (let attempt = 0; isAway(); ++attempt) {
-      await this.refresh().catch(() => undefined); // it has emitted the error
+      await this.refresh().catch(() => undefined); // the client has emitted the error
       await sleep(pause(attempt));
     }
     this.#isRestoring = false;
@@ -104,7 +106,7 @@ class NodeRedisSubscriber implements Subscriber {
 
   close(): void {
     this.#isClosed = true;
-    this.#connected.then(destroy).catch(() => undefined); // it is not open
+    this.#connected.then(destroy).catch(() => undefined); // the client is not open
   }
 
   async #connect(

@@ -29,6 +29,12 @@ export interface LockOptions {
   meta?: Name;
   /** The kind of lock, shown to others and counted in statistics. */
   label?: string;
+  /**
+   * In the work of `using()` of a lock of the same keys in the same way, gets the same hold again,
+   * without a request; the last release ends it. All other options are then those of the first
+   * acquisition. False by default.
+   */
+  reentrant?: boolean;
   /** Called once with a hold that is lost, in addition to `hold.signal`. */
   onLost?: (hold: Hold) => unknown;
 }

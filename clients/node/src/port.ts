@@ -1,5 +1,5 @@
-// A connection and its channel. All locks of a client share them: of a cluster client, all locks in
-// one hash slot.
+// A connection and its channel. All locks of a client share them or, with a cluster client, all
+// locks in one hash slot.
 
 import { Channel } from "./channel";
 import { connectionsOf, prefixOf, type RedisClient } from "./clients";

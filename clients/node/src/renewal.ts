@@ -6,7 +6,7 @@ import type { HoldState } from "./hold_state";
 import type { Port } from "./port";
 import { sleep } from "./waiting";
 
-/** Why a hold is lost that the server does not know any more. */
+/** The reason if the server no longer knows the hold. */
 export const UNKNOWN = "the server does not know it any more";
 
 const TIMER_MS_MAX = 3_600_000;
@@ -61,7 +61,8 @@ export class Renewal {
       } catch (error) {
         warn(`renewing ${state.terms.names}`, translated(error));
         const left = Math.max(0, state.deadline - now());
-        // What is not temporary may be repaired meanwhile, for example a permission.
+        // Even an error that is not temporary may be repaired meanwhile, for example a missing
+        // permission.
         await sleep(Math.min(isTemporary(error) ? pause(attempt) : left / 3, left));
       }
     }

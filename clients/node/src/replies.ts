@@ -1,6 +1,7 @@
 // Parses what the server sends: the map of EXPLAIN, and messages on a NOTIFY channel.
 
 import { bytesOf, type Name } from "./terms";
+import { shown } from "./texts";
 
 function textOf(value: unknown): string | null {
   if (value === null || value === undefined) return null;
@@ -65,7 +66,7 @@ export class Explanation {
   readonly eta: number | null;
   /** At most 16 of them. */
   readonly holders: readonly Holder[];
-  /** With several keys: the first that could not be obtained. */
+  /** The first of several keys that could not be obtained. */
   readonly key: string | null;
 
   /** Reads the reply to LOCK or MLOCK with EXPLAIN, to a client that puts a prefix before keys. */
@@ -85,11 +86,11 @@ export class Explanation {
   /** One line for people. */
   toString(): string {
     const parts: string[] = [];
-    if (this.key !== null) parts.push(`${this.key} is taken`);
+    if (this.key !== null) parts.push(`${shown(this.key)} is taken`);
     if (this.reason !== null && (this.holders.length === 0 || this.reason !== "held")) {
       parts.push(this.reason);
     }
-    const holders = this.holders.map(({ owner, heldFor }) => `${owner} for ${seconds(heldFor)}`);
+    const holders = this.holders.map((one) => `${shown(one.owner)} for ${seconds(one.heldFor)}`);
     if (holders.length > 0) parts.push(`held by ${holders.join(", ")}`);
     if (this.position !== null) parts.push(`position ${this.position} is kept`);
     if (this.waiters > 0) parts.push(`${this.waiters} waiting`);

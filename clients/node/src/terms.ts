@@ -4,6 +4,7 @@ import { randomFillSync } from "node:crypto";
 import os from "node:os";
 
 import type { LockOptions } from "./options";
+import { shown } from "./texts";
 
 /** A key or an owner. */
 export type Name = string | Uint8Array;
@@ -49,10 +50,10 @@ function withPrefix(prefix: Name, key: Name): string | Buffer {
     : Buffer.concat([bytesOf(prefix), bytesOf(key)]);
 }
 
-// The server takes no longer times.
+// The server accepts no longer times.
 const TIME_MS_MAX = 365 * 24 * 3600 * 1000;
 
-/** Refuses what is no time in milliseconds, or what the server would refuse. */
+/** Refuses a value that is no time in milliseconds, or that the server would refuse. */
 export function checkTime(name: string, time: number, min = 0): number {
   if (typeof (time as unknown) !== "number" || !(time >= min && time <= TIME_MS_MAX)) {
     throw new RangeError(
@@ -71,7 +72,7 @@ function checkCount(name: string, count: number | undefined, min: number): void 
   }
 }
 
-/** A wait may have no end, but no wait is longer than what the server takes. */
+/** A wait may have no end, but otherwise it is no longer than what the server accepts. */
 export function checkWait(wait: number): number {
   return wait === Infinity ? wait : checkTime("wait", wait);
 }
@@ -83,6 +84,8 @@ function milliseconds(time: number): string {
 export class Terms {
   readonly lease: number;
   readonly hasMaxWaiters: boolean;
+  readonly shared: boolean;
+  readonly limit: number | undefined;
   /** The keys with the prefix of the client, as the server knows them. */
   readonly keysOnServer: readonly (string | Buffer)[];
   readonly #options: readonly (string | Buffer)[];
@@ -95,6 +98,8 @@ export class Terms {
     this.keysOnServer = keys.map((key) => withPrefix(prefix, key));
     this.lease = checkTime("lease", options.lease ?? LEASE_MS, LEASE_MS_MIN);
     this.hasMaxWaiters = options.maxWaiters !== undefined;
+    this.shared = options.shared === true;
+    this.limit = options.limit;
     if (keys.length === 0) throw new RangeError("a lock needs at least one key");
     checkCount("limit", options.limit, 1);
     checkCount("maxWaiters", options.maxWaiters, 0);
@@ -111,7 +116,7 @@ export class Terms {
 
   /** The keys as a text for people. */
   get names(): string {
-    return this.keys.map((key) => bytesOf(key).toString()).join(", ");
+    return this.keys.map(shown).join(", ");
   }
 
   /**

@@ -5,7 +5,7 @@ answers each line on stdin with a line, a JSON value:
     kill PARTITION         kills that node
     pause PARTITION        stops it with SIGSTOP
     hand-over PARTITION    makes it hand over
-    await PARTITION        waits until another node leads than before the last of these; its port
+    await PARTITION        waits until a node leads that did not before the last of these; its port
     repair                 starts and continues all nodes, and waits until the fleet is whole
 """
 
@@ -41,7 +41,7 @@ class Answers:
     def pause(self, partition):
         self.old = self.leader(partition)
         self.old.pause()
-        self.fleet.nodes.remove(self.old)  # it would not answer
+        self.fleet.nodes.remove(self.old)  # a stopped node would not answer
 
     def hand_over(self, partition):
         self.old = self.leader(partition)

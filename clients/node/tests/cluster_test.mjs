@@ -1,4 +1,4 @@
-// A fleet of two partitions, whose leaders are killed, stopped and hand over.
+// A fleet of two partitions, whose leaders are killed, are stopped, or hand over.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -45,7 +45,7 @@ after(async () => {
 
 const partitionOf = (key) => calculateSlot(key) < 8192 ? 0 : 1;
 
-// A key of each partition. Each test has its own.
+// A key of each partition. Each test has its own keys.
 let count = 0;
 function keys() {
   const found = [];
@@ -75,7 +75,7 @@ async function assertNothingLeft(...names) {
   }
 }
 
-/** On all nodes. */
+/** The sum over all nodes. */
 async function sum(count) {
   const counts = await Promise.all([...nodes.values()].map(count));
   return counts.reduce((total, one) => total + one);
@@ -134,7 +134,7 @@ testEach("locks in all partitions", async (lock) => {
     await hold.renew(60_000);
     assert.ok(await ask("PTTL", key) > 31_000);
     assert.equal(await lock.try(key), null);
-    await assert.rejects(lock(key, { wait: 50 }), (error) =>
+    await assert.rejects(lock(key, { owner: "other", wait: 50 }), (error) =>
       error.explanation.status === "timeout" && error.explanation.holders[0].owner === hold.owner);
   })));
   for (const key of [a, b]) {
@@ -356,7 +356,7 @@ const PREFIXED = {
   ioredis: (keyPrefix) => new Cluster(nodesOfIoredis(), { keyPrefix }),
   "ioredis, for the nodes": (keyPrefix) =>
     new Cluster(nodesOfIoredis(), { redisOptions: { keyPrefix } }),
-  // Version 5 with the property in which version 6 keeps its prefix.
+  // Version 5, with the property in which version 6 stores its prefix.
   "node-redis": async (keyPrefix) => {
     const rootNodes = ports.map((port) => ({ socket: { host: "127.0.0.1", port } }));
     const client = await createCluster({ rootNodes }).on("error", () => {}).connect();

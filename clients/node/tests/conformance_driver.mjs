@@ -11,7 +11,7 @@ import { createLock, FairlockError, now } from "../build/index.mjs";
 import { Cluster, Command, Redis, createClient, createCluster, createSentinel }
   from "./redis_clients.mjs";
 
-// node-redis writes to it when no Sentinel can be reached.
+// node-redis writes to the console when no Sentinel can be reached.
 console.log = console.error;
 
 const RATE_SLICES = 75;
@@ -20,7 +20,7 @@ const url = process.env.FAIRLOCK_URL;
 const readTimeout = 1000 * Number(process.env.FAIRLOCK_READ_TIMEOUT ?? 5);
 const ca = process.env.FAIRLOCK_CA && fs.readFileSync(process.env.FAIRLOCK_CA);
 
-// Of a cluster, the URL names only the user, and whether clients use TLS.
+// For a cluster, the URL says only which user clients have, and whether they use TLS.
 const location = new URL(url ?? "redis://");
 const login = location.username && {
   username: location.username, password: decodeURIComponent(location.password),
@@ -129,7 +129,10 @@ async function perSecond(seconds, call) {
   return (1000 * count) / (performance.now() - begin);
 }
 
-/** The best of many slices of the time, which alternate. */
+/**
+ * Divides the time into many slices, which alternate between the two loops, and returns the best
+ * one of each.
+ */
 async function rate({ seconds }) {
   const loops = {
     library: async () => (await lock("rate")).release(),

@@ -1,5 +1,5 @@
-"""A fleet for a test in another language: prints the ports of its Sentinels; each line on stdin
-kills the leader and starts it again, which is answered by a line once another node leads."""
+"""A fleet for a test in another language. Prints the ports of its Sentinels. Each line on stdin
+kills the leader and starts it again, and is answered by a line once another node leads."""
 
 import json
 import pathlib

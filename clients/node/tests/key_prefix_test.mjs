@@ -32,7 +32,7 @@ function nodeRedis(create, keyPrefix) {
   };
 }
 
-/** Version 5 with the property in which version 6 keeps its prefix. */
+/** Version 5, with the property in which version 6 stores its prefix. */
 function likeVersion6(prefix) {
   return async (...options) => {
     const client = await nodeRedis(createClient)(...options);
@@ -106,7 +106,7 @@ function textOf(word) {
   return Buffer.from(bytes, "latin1").toString();
 }
 
-/** The words of each command that is about a key, until it is stopped. */
+/** The words of each command that is about a key, until the monitor is stopped. */
 async function record(own) {
   const commands = [];
   const monitor = await own.outside.monitor();

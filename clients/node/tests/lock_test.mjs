@@ -1,4 +1,4 @@
-// Locks and their options, against a real server.
+// Tests locks and their options with a real server.
 
 import assert from "node:assert/strict";
 import test from "node:test";

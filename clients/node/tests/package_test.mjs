@@ -16,6 +16,7 @@ const folder = fs.mkdtempSync(path.join(os.tmpdir(), "fairlock-package-"));
 const project = path.join(folder, "project");
 const modules = path.join(project, "node_modules");
 let server;
+let tarball;
 
 async function run(program, words, cwd = project) {
   const options = { cwd, timeout: 60_000, env: { ...process.env, npm_config_offline: "true" } };
@@ -33,9 +34,10 @@ before(async () => {
   }
   fs.symlinkSync(path.join(ROOT, "node_modules"), path.join(copy, "node_modules"));
   await run("npm", ["pack", "--pack-destination", folder], copy);
+  tarball = path.join(folder, "fairlock-0.1.0.tgz");
   fs.mkdirSync(project);
   fs.writeFileSync(path.join(project, "package.json"), "{}");
-  await run("npm", ["install", "--no-audit", "--no-fund", path.join(folder, "fairlock-0.1.0.tgz")]);
+  await run("npm", ["install", "--no-audit", "--no-fund", tarball]);
   fs.mkdirSync(path.join(modules, "@types"));
   for (const name of ["ioredis", "redis", "@types/node"]) {
     fs.symlinkSync(path.join(ROOT, "node_modules", name), path.join(modules, name));
@@ -64,6 +66,11 @@ test("it contains the program, its declarations and the README", () => {
   });
   assert.deepEqual(fs.readdirSync(path.join(installed, "build")).sort(), expected.sort());
   assert.ok(!fs.existsSync(path.join(project, "node_modules", "typescript")));
+});
+
+test("publint finds no error and no warning in the package", async () => {
+  const publint = path.join(ROOT, "node_modules", ".bin", "publint");
+  assert.match(await run(publint, ["run", "--strict", tarball]), /Linting/);
 });
 
 /** All texts in a part of package.json, with the conditions that lead to each. */
@@ -110,9 +117,15 @@ test("an ES module uses it with ioredis", async () => {
     const lock = createLock(redis);
     await lock.using("k", async (hold) => console.log(hold.token > 0, await lock.try("k")));
     console.log(Denied === createRequire(import.meta.url)("fairlock").Denied);
+    const hold = await lock("k");
+    const waiter = lock("k", { wait: 60_000 });
+    while ((await redis.call("QUEUE", "k")).length === 0);
+    console.log(await hold.release());
+    const next = await waiter;
+    console.log(next.token > 0, await next.release(), await redis.call("LOCKED", "k"));
     await redis.quit();
   `);
-  assert.equal(await run("node", ["program.mjs"]), "true null\ntrue\n");
+  assert.equal(await run("node", ["program.mjs"]), "true null\ntrue\ntrue\ntrue true 0\n");
 });
 
 test("a CommonJS module uses it with node-redis", async () => {
@@ -123,10 +136,14 @@ test("a CommonJS module uses it with node-redis", async () => {
       const redis = await createClient({ socket: { port: PORT } }).connect();
       const lock = createLock(redis);
       await lock.using("k", async (hold) => console.log(hold.token > 0, await lock.try("k")));
+      const hold = await lock("k");
+      const waiter = lock("k", { wait: 60_000 });
+      while ((await redis.sendCommand(["QUEUE", "k"])).length === 0);
+      console.log(await hold.release(), await (await waiter).release());
       await redis.close();
     })();
   `);
-  assert.equal(await run("node", ["program.cjs"]), "true null\n");
+  assert.equal(await run("node", ["program.cjs"]), "true null\ntrue true\n");
 });
 
 const PROGRAM = `

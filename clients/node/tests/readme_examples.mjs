@@ -32,7 +32,7 @@ export async function runExample(text, replacements) {
   }
   const program = ts.transpileModule(START + text, { compilerOptions: {
     target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ES2022 } }).outputText;
-  // It is below the package, so that "fairlock" means the package itself.
+  // The program is below the package, so that "fairlock" means the package itself.
   const file = path.join(fs.mkdtempSync(path.join(ROOT, "build", "example-")), "example.mjs");
   try {
     fs.writeFileSync(file, program);

@@ -9,7 +9,9 @@ import { CLIENTS, testEach } from "./support.mjs";
 const testAll = (title, work) => testEach(title, work, { clients: Object.keys(CLIENTS) });
 const YEAR = 365 * 24 * 3600 * 1000;
 
-/** All places at which the library takes a time: how it is used, and the shortest one. */
+/**
+ * All places at which the library takes a time: how it is passed, and the shortest time allowed.
+ */
 const TIMES = {
   lease: [1, (lock, _, lease) => lock("other", { lease })],
   wait: [0, (lock, _, wait) => lock("other", { wait })],

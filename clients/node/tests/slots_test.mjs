@@ -15,7 +15,7 @@ test("the slots of Redis Cluster", () => {
     assert.equal(slotOf(key), calculateSlot(key), key);
   }
   assert.equal(slotOf("{order:42}:stock"), slotOf("order:42"));
-  // Without a text between them, the first braces mark no tag. cluster-key-slot errs here.
+  // The first braces mark no tag if there is no text between them. cluster-key-slot is wrong here.
   assert.equal(slotOf("foo{}{bar}"), slotOf(Buffer.from("foo{}{bar}")));
   assert.equal(slotOf("foo{}{bar}"), 8363);
   for (let length = 1; length < 200; ++length) {

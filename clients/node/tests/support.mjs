@@ -12,7 +12,7 @@ const WAIT_MS_MAX = 20_000;
 // The tests cause the failures that the library warns of.
 process.removeAllListeners("warning");
 
-/** Asks until it is true. */
+/** Asks until the answer is true. */
 export async function until(condition, time = WAIT_MS_MAX) {
   const giveUpAt = Date.now() + time;
   while (!(await condition())) {

@@ -19,7 +19,7 @@ class AsyncClusterCase(ClusterCase, unittest.IsolatedAsyncioTestCase):
     """Asks the leaders in other threads."""
 
     async def asyncSetUp(self):
-        asyncio.get_running_loop().slow_callback_duration = 60  # other programs run meanwhile
+        asyncio.get_running_loop().slow_callback_duration = 60  # other tasks run meanwhile
 
     async def outside(self, call, *arguments):
         return await asyncio.to_thread(call, *arguments)

@@ -21,10 +21,11 @@ import redis.asyncio
 class AsyncCase(support.Case, unittest.IsolatedAsyncioTestCase):
 
     async def asyncSetUp(self):
-        asyncio.get_running_loop().set_debug(False)  # unittest turns it on, which is slow
+        # Unittest turns on the debug mode, which is slow.
+        asyncio.get_running_loop().set_debug(False)
 
     def client(self, **options):
-        """A synchronous client until the loop runs, for the view from outside."""
+        """A synchronous client that looks from outside until the loop runs."""
         if not hasattr(self, "outside"):
             return super().client(**options)
         client = redis.asyncio.Redis(host="127.0.0.1", port=self.server.port, **options)

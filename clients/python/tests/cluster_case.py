@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import sys
 import unittest
 
 import redis
@@ -22,6 +23,14 @@ logging.getLogger("redis.cluster").setLevel(logging.CRITICAL)
 
 class ClusterCase(unittest.TestCase):
     """All tests of a class have one fleet."""
+
+    if sys.version_info < (3, 11):
+        @classmethod
+        def enterClassContext(cls, context):
+            """As later versions of Python have it."""
+            value = context.__enter__()
+            cls.addClassCleanup(context.__exit__, None, None, None)
+            return value
 
     @classmethod
     def node_options(cls):
@@ -102,13 +111,13 @@ class ClusterCase(unittest.TestCase):
             return {name.decode() for name in connection.ask("PUBSUB", "CHANNELS")}
 
     def wrong_leader(self, key):
-        """What a node would reply that takes a node of another partition for the leader."""
+        """What a node would reply that mistakes a node of another partition for the leader."""
         slot = redis.cluster.key_slot(key.encode())
         other = next(node for node in self.fleet.nodes if node.port != self.leader(key).port)
         return redis.exceptions.MovedError(f"{slot} 127.0.0.1:{other.port}")
 
     def mislead(self, client, key):
-        """The library takes another node for the leader of the key."""
+        """Makes the library mistake another node for the leader of the key."""
         route = _routes.ClusterRoute(client, key)
         route.find()
         route.heed(self.wrong_leader(key))

@@ -10,7 +10,7 @@ from fairlock import _routes
 
 
 class InterruptOfARedirectedRequest(ClusterCase):
-    """Those at all other lines are in interrupt_test.py."""
+    """Interrupts at all other lines are in interrupt_test.py."""
 
     SOURCE = _routes.__file__
     run_interrupted = InterruptAtEveryLine.run_interrupted

@@ -19,7 +19,8 @@ from redis.exceptions import MovedError
 import fairlock
 from fairlock import _routes, _table
 
-# Of an application: those of every client library, and those that RedisCluster needs.
+# The permissions of an application: those of every client library, and those that RedisCluster
+# needs.
 PERMISSIONS = ("~* owner:* resetchannels &fairlock:* +@lock +@connection +subscribe +unsubscribe "
                "+info +cluster|slots +command")
 
@@ -189,7 +190,7 @@ class Threads(ClusterCase):
                 support.wait_until(lambda: lost == holds[:number + 1], seconds=5)
 
     def test_a_subscription_at_a_standby_is_renewed(self):
-        """The table names the wrong node for the slot, at which nothing is published."""
+        """The table names the wrong node for the slot, and nothing is published there."""
         client, other = self.client(), self.client()
         for key in self.keys():
             self.mislead(client, key)
@@ -274,7 +275,7 @@ class FailOver(ClusterCase):
             support.wait_until(lambda: lost == [hold], seconds=5)
 
     def test_locks_of_a_lost_leader_are_tried(self):
-        """Each attempt without a wait may fail once, but the next one asks the new leader."""
+        """An attempt without a wait may fail once, but the next one asks the new leader."""
         client = self.client()
         for key in self.keys():
             fairlock.lock(client, key).acquire().release()

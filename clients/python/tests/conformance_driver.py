@@ -25,8 +25,8 @@ _TAKE = fairlock.Lock._take.__code__
 
 
 class Driver:
-    """Each request has its own thread, except for one acquisition at a time: that one has the main
-    thread, which a signal can interrupt."""
+    """Each request has its own thread, except for one acquisition at a time, which has the main
+    thread, because a signal can interrupt that one."""
 
     def __init__(self):
         self.client = driver_base.new_client(redis, redis.sentinel, redis.cluster)
@@ -71,7 +71,8 @@ class Driver:
         driver_base.write(id=request["id"], **result)
 
     def interrupt(self, number, frame):
-        """Interrupts the acquisition, unless it has returned: its hold would be forgotten."""
+        """Interrupts the acquisition, unless it has returned, because its hold would then be
+        forgotten."""
         while frame is not None and frame.f_code is not _TAKE:
             frame = frame.f_back
         if frame is not None and self.to_cancel == self.in_main:

@@ -22,7 +22,7 @@ def write(**fields):
 
 
 def client_options():
-    """For redis.Redis and its twin of asyncio."""
+    """The arguments for redis.Redis and its counterpart for asyncio."""
     options = {"socket_timeout": float(os.environ.get("FAIRLOCK_READ_TIMEOUT", "5"))}
     if "FAIRLOCK_CA" in os.environ:
         options["ssl_ca_certs"] = os.environ["FAIRLOCK_CA"]
@@ -30,7 +30,7 @@ def client_options():
 
 
 def addresses(name):
-    """Those in an environment variable: a list of hosts and ports."""
+    """The addresses in an environment variable: a list of hosts and ports."""
     pairs = [address.split(":") for address in os.environ[name].split(",")]
     return [(host, int(port)) for host, port in pairs]
 

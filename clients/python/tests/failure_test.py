@@ -97,7 +97,7 @@ class Reconnection(support.Case):
             fairlock.lock(self.client(), "k", owner="second", wait=20).acquire)
         time.sleep(1)
         self.assertEqual(self.waiters("k"), ["first", "second"])
-        # One request for each 0.2 s, and the one of the second waiter.
+        # There is one request for each 0.2 s, and that of the second waiter.
         self.assertLessEqual(self.commands("lock"), 9)
         self.ask("UNLOCK", "k", "other")
         hold = first()

@@ -71,6 +71,18 @@ class InterruptAtEveryLine(support.Case):
 
         self.assertGreater(self.interrupt_everywhere(call), 100)
 
+    def test_of_a_block_within_another_of_the_same_lock(self):
+        client = self.client()
+
+        def lock():
+            return fairlock.lock(client, "k", lease=60, owner="me", renew=False, reentrant=True)
+
+        def call():
+            with lock(), lock():
+                pass
+
+        self.assertGreater(self.interrupt_everywhere(call), 100)
+
     def test_of_a_lock_that_is_waited_for(self):
         self.interrupt_wait(self.client())
 

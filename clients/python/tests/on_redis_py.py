@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Runs the tests of the client on another version of redis-py than Debian's.
+"""Runs the tests of the client on a version of redis-py other than Debian's.
 
     clients/python/tests/on_redis_py.py 8                               all tests
     clients/python/tests/on_redis_py.py 8 --tests lock_test aio_test
@@ -23,9 +23,10 @@ import time
 TESTS = pathlib.Path(__file__).resolve().parent
 ROOT = TESTS.parents[2]
 SKIPPED = 77
-# What is not about redis-py, and needs packages that are not installed there.
+# Tests that are not about redis-py, and need packages that are not installed there.
 OTHERS = {"package_test"}
-# So long, the tests after one whose packages could not be installed do not try it again.
+# If the packages could not be installed for one test, the tests after it do not try again for this
+# long.
 GIVE_UP_SECONDS = 600
 
 
@@ -61,7 +62,7 @@ def install(version, python, folder):
 
 
 def run_conformance(python, words):
-    """In both drivers of this client, and no other."""
+    """Runs both drivers of this client, and no other."""
     driver = f"{python} -B {TESTS / 'conformance_driver.py'}"
     return subprocess.run(
         [sys.executable, "-B", ROOT / "tests/clients/conformance/conformance.py",

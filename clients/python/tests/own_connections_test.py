@@ -91,7 +91,7 @@ class Pools(support.Case):
         self.assert_nothing_left("k")
 
     def test_nothing_is_left_open_and_nothing_is_deprecated(self):
-        """In a program that treats warnings as errors."""
+        """This is a program that treats warnings as errors."""
         program = textwrap.dedent(f"""
             import asyncio, gc, fairlock.aio, redis, redis.asyncio
 
@@ -179,12 +179,13 @@ class SilentConnections(support.Case):
         self.proxy = self.enterContext(Proxy(self.server.port))
 
     def test_a_wait_ends_on_a_connection_that_swallows_everything(self):
-        """Two seconds after its time, and one for the release that may be in vain."""
+        """The call ends two seconds after its time, and one more for the release, which may be in
+        vain."""
         client = redis.Redis("127.0.0.1", port=self.proxy.port, socket_timeout=60)
         fairlock.lock(client, "k").acquire().release()
         self.proxy.is_silent = True
         for wait in (0, 1):
-            # Without bounds, it would take the time-out of the client.
+            # Without bounds, the call would take as long as the time-out of the client.
             with ends_within(self, wait + 3 + AT_ONCE_SECONDS_MAX), \
                     self.assertRaises((redis.TimeoutError, redis.ConnectionError)):
                 fairlock.lock(client, "k", wait=wait).acquire()
@@ -203,7 +204,7 @@ class SilentConnections(support.Case):
         asyncio.run(run())
 
     def test_a_handshake_that_is_swallowed_ends(self):
-        """Although the client has no time-out, and sends a password first."""
+        """The call ends although the client has no time-out, and sends a password first."""
         with contextlib.closing(support.socket_that_never_answers()) as listener:
             client = redis.Redis("127.0.0.1", port=listener.getsockname()[1], password="secret",
                                  socket_timeout=None)

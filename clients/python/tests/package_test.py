@@ -6,18 +6,37 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import textwrap
 import unittest
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "src"))
+sys.path[:0] = [str(ROOT / "src"), str(ROOT.parents[1] / "tests" / "integration")]
+
+import own_server  # noqa: E402
 
 import fairlock  # noqa: E402
 import fairlock.aio  # noqa: E402
 
 LINES_MAX = 300
+# Takes a lock, waits for it in a thread, and releases it.
+PROGRAM = """
+import sys, threading, time
+import fairlock, fairlock.aio, redis
+print(sys.prefix if fairlock.__file__.startswith(sys.prefix) else fairlock.__file__)
+r = redis.Redis(port=int(sys.argv[1]))
+hold = fairlock.lock(r, "k").acquire()
+waiter = threading.Thread(target=lambda: print(
+    fairlock.lock(r, "k", wait=60).acquire().release(), r.execute_command("LOCKED", "k")))
+waiter.start()
+while not r.execute_command("QUEUE", "k"):
+    time.sleep(0.01)
+was_held = hold.release()
+waiter.join()
+print(was_held)
+"""
 
 
 class Package(unittest.TestCase):
@@ -31,28 +50,58 @@ class Package(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 
-    def test_the_wheel_contains_the_package_and_its_types(self):
-        # A build writes beside the sources, so it gets a copy of them.
+    def build(self):
+        """Returns the wheel and the archive of sources. A build writes beside the sources, so it
+        gets a copy of them."""
         copy = self.folder / "copy"
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns("__pycache__", "tests"))
-        self.run_program("-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps",
-                         "--no-index", "--disable-pip-version-check", "--wheel-dir", self.folder,
-                         copy)
-        (wheel,) = self.folder.glob("fairlock-*.whl")
-        self.assertEqual(wheel.name, f"fairlock-{fairlock.__version__}-py3-none-any.whl")
-        with zipfile.ZipFile(wheel) as archive:
-            names = set(archive.namelist())
-            archive.extractall(self.folder / "installed")
+        made = {}
+        for kind in ("wheel", "sdist"):
+            done = subprocess.run(
+                [sys.executable, "-c", f"from setuptools import build_meta as it; "
+                 f"print(it.build_{kind}({str(self.folder)!r}))"],
+                cwd=copy, text=True, capture_output=True, timeout=100)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            made[kind] = self.folder / done.stdout.splitlines()[-1]
+        self.assertEqual(made["wheel"].name, f"fairlock-{fairlock.__version__}-py3-none-any.whl")
+        self.assertEqual(made["sdist"].name, f"fairlock-{fairlock.__version__}.tar.gz")
+        return made
+
+    def test_the_wheel_and_the_sources_contain_the_package_and_its_types(self):
+        made = self.build()
         sources = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src").rglob("*")
                    if path.suffix in (".py", ".typed")}
+        with zipfile.ZipFile(made["wheel"]) as archive:
+            names = set(archive.namelist())
         self.assertEqual({name for name in names if ".dist-info" not in name}, sources)
-        path = {"PYTHONPATH": str(self.folder / "installed")}
-        where = self.run_program("-B", "-c", "import fairlock.aio; print(fairlock.__file__)",
-                                 env=path)
-        self.assertIn("installed", where)
+        self.assertEqual([name for name in names if name.endswith("/LICENSE")],
+                         [f"fairlock-{fairlock.__version__}.dist-info/LICENSE"])
+        with tarfile.open(made["sdist"]) as archive:
+            top = f"fairlock-{fairlock.__version__}/"
+            names = {name.removeprefix(top) for name in archive.getnames()}
+        self.assertLessEqual({"LICENSE", "README.md", "pyproject.toml",
+                              *(f"src/{name}" for name in sources)}, names)
+        self.assertEqual((ROOT / "LICENSE").read_text(), (ROOT.parents[1] / "LICENSE").read_text())
+        self.run_program("-m", "twine", "check", "--strict", made["wheel"], made["sdist"])
+
+    def test_what_was_built_is_installed_and_used(self):
+        """In an empty environment, which has only Debian's redis-py besides."""
+        server = self.enterContext(own_server.Server())
+        for kind, package in self.build().items():
+            with self.subTest(kind):
+                place = self.folder / kind
+                self.run_program("-m", "venv", "--system-site-packages", place)
+                python = place / "bin/python"
+                subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-index",
+                                "--no-deps", "--no-build-isolation",
+                                "--disable-pip-version-check", package],
+                               check=True, timeout=100, cwd=self.folder, capture_output=True)
+                done = subprocess.run([python, "-B", "-c", PROGRAM, str(server.port)], text=True,
+                                      capture_output=True, timeout=100, cwd=self.folder)
+                self.assertEqual(done.stdout, f"{place}\nTrue 0\nTrue\n", done.stderr)
 
     def test_types(self):
-        """Those of the package are complete, and a program that uses it is checked."""
+        """The types of the package are complete, and a program that uses it is checked."""
         program = self.folder / "program.py"
         program.write_text(textwrap.dedent("""
             import redis

@@ -30,7 +30,7 @@ A, B, C = ("10.0.0.1", 1), ("10.0.0.2", 2), ("10.0.0.3", 3)
 
 
 def row(first, last, *nodes):
-    """Of the reply to CLUSTER SLOTS."""
+    """Makes a row of the reply to CLUSTER SLOTS."""
     return [first, last, *([host.encode(), port, b"id"] for host, port in nodes)]
 
 

@@ -108,7 +108,7 @@ class Texts(support.Case):
 
 
 class Nesting(support.Case):
-    """A thread, or a task, that asks for what it holds itself would wait for ever."""
+    """A thread or a task that asked for a lock that it holds itself would wait for ever."""
 
     KINDS = ({}, {"shared": True}, {"limit": 1}, {"limit": 2})
 

@@ -23,7 +23,7 @@ logging.getLogger("fairlock").setLevel(logging.CRITICAL)
 
 
 def wait_until(condition, seconds=WAIT_SECONDS_MAX):
-    """Asks until it is true."""
+    """Asks until the condition is true."""
     give_up = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > give_up:
@@ -41,6 +41,13 @@ class Case(unittest.TestCase):
 
     def make_server(self):
         return own_server.Server()
+
+    if sys.version_info < (3, 11):
+        def enterContext(self, context):
+            """As later versions of Python have it."""
+            value = context.__enter__()
+            self.addCleanup(context.__exit__, None, None, None)
+            return value
 
     def setUp(self):
         self.server = self.enterContext(self.make_server())

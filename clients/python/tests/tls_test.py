@@ -40,7 +40,7 @@ class Tls(support.Case):
             fairlock.lock(client, "k", wait=60).acquire()
 
     def test_a_server_that_ends_the_handshake_is_asked_again(self):
-        """Like one that is stopping; for threads and for asyncio."""
+        """Behaves like a server that is stopping; for threads and for asyncio."""
         listener = self.enterContext(socket.create_server(("127.0.0.1", 0)))
         accepted = []
 

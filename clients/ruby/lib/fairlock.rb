@@ -33,11 +33,14 @@ module Fairlock
   # an owner that does not ask. `min_hold`: how long the key stays taken after the grant, even if it
   # is released. `max_waiters`: do not wait if this many others do. `meta`, `label`: shown to
   # others. `channel`: waits on the connection of a Channel. `on_lost`: called once, in another
-  # thread, with a Hold that is lost.
+  # thread, with a Hold that is lost. `reentrant`: a thread that holds the same keys in the same
+  # way gets the same hold again, without a request, and the last release ends it; all other options
+  # are those of the first acquisition.
   def self.lock(redis, *keys, wait: nil, renew: true, owner: nil, channel: nil, on_lost: nil,
-                **terms, &block)
+                reentrant: false, **terms, &block)
     lock = Lock.new(redis, Terms.new(keys: keys, **terms), wait: wait, renew: renew, owner: owner,
-                                                           channel: channel, on_lost: on_lost)
+                                                           channel: channel, on_lost: on_lost,
+                                                           reentrant: reentrant)
     block ? lock.synchronize(&block) : lock
   end
 end

@@ -241,7 +241,7 @@ class ClusterFailOverTest < FleetCase
     [hold, waiting, lost]
   end
 
-  # A renewal in the background has no need of this.
+  # A renewal in the background does not need this.
   def renew(hold)
     hold.renew
   rescue Redis::BaseError => error

@@ -24,7 +24,7 @@ class FleetCase < Case
 
   def client(**options) = Redis.new(cluster: NODES, **options).tap { |redis| @clients << redis }
 
-  # One for each node.
+  # One client for each node.
   def plain_clients
     @plain_clients ||= NODES.map { |node| Redis.new(url: node).tap { |redis| @clients << redis } }
   end

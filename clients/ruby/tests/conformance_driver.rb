@@ -65,7 +65,7 @@ class Driver
     write(id: request[:id], error: "Denied", text: error.message, reason: why.reason,
           position: why.position, eta: why.eta, holders: why.holders.map(&:owner))
   rescue Cancelled
-    @holds.delete(request[:hold])&.release # it was granted at that moment
+    @holds.delete(request[:hold])&.release # the lock was granted at that moment
     write(id: request[:id], error: "Cancelled")
   rescue StandardError => error
     write(id: request[:id], error: NAMES.fetch(error.class, "Failed"),
@@ -164,7 +164,8 @@ class Driver
     { grants: tokens.size, rising: tokens == tokens.sort.uniq }
   end
 
-  # The best of many slices of the time, which alternate.
+  # Divides the time into many slices, which alternate between the two loops, and returns the best
+  # one of each.
   def do_rate(request)
     best = { library: 0, raw: 0 }
     loops = { library: -> { Fairlock.lock(@redis, "rate") { nil } }, raw: method(:raw_lock) }

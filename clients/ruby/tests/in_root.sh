@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs tests of the gem, or of its parts for applications, on the Ruby, the redis gem and the
-# Sidekiq of another suite of Debian: in a root that debootstrap makes at the first time.
+# Sidekiq of another suite of Debian: in a root that debootstrap makes the first time.
 #
 #   clients/ruby/tests/in_root.sh SUITE [TEST...]    for example: trixie rules_test middleware_test
 #
@@ -20,13 +20,17 @@ if [ ! -e "$root/made" ]; then
   mkdir -p "$root"
   if ! debootstrap --variant=minbase "$suite" "$root" "${mirror:-http://deb.debian.org/debian}" \
       >"$root.log" 2>&1 ||
-    ! chroot "$root" sh -c "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get \
+    ! chroot "$root" sh -c "apt-get update -qq -o Acquire::Check-Valid-Until=false &&
+      DEBIAN_FRONTEND=noninteractive apt-get \
       install -y -qq --no-install-recommends ${packages//,/ }" >>"$root.log" 2>&1; then
     echo "skipped: the root of $suite could not be made: $(tail -n 1 "$root.log")"
     exit 77
   fi
   touch "$root/made"
 fi
+
+# Version 5 of the redis gem connects to localhost by name.
+[ -e "$root/etc/hosts" ] || echo "127.0.0.1 localhost" >"$root/etc/hosts"
 
 # Inside, the tree, the temporary files and the server's own root have the same paths as outside.
 mounted=()

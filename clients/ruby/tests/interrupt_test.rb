@@ -62,7 +62,7 @@ class InterruptAtEveryLineTest < Case
   end
 end
 
-# What one thread does to another.
+# What one thread can do to another.
 class InterruptTest < Case
   def setup
     super

@@ -154,7 +154,7 @@ class KeyPrefixTest < Case
     Array.new(commands.size) { commands.pop }.filter_map { |line| words_in(line) }
   end
 
-  # Of a line such as: 1764284400.5 [0 127.0.0.1:40776] "LOCK" "k"
+  # Reads a line such as: 1764284400.5 [0 127.0.0.1:40776] "LOCK" "k"
   def words_in(line)
     words = line.b.scan(/"((?:[^"\\]|\\.)*)"/n).flatten
     words.map { |word| plain(word) } unless words.empty?
@@ -187,7 +187,7 @@ class KeyPrefixTest < Case
   def send_about_one_key(redis, on_server, channel)
     hold = Fairlock.lock(redis, "k", lease: 60).acquire
     hold.renew
-    assert_raises(Fairlock::Denied) { Fairlock.lock(redis, "k", wait: 0.03) { flunk } }
+    assert_raises(Fairlock::Denied) { Fairlock.lock(redis, "k", owner: "a", wait: 0.03) { flunk } }
     waiting = in_thread { Fairlock.lock(redis, "k", owner: "next", channel: channel).acquire }
     wait_until { waiters(on_server["k"]) == ["next"] }
     hold.transfer("other")

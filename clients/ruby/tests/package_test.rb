@@ -21,7 +21,8 @@ class PackageTest < Minitest::Test
     Dir.mktmpdir do |folder|
       copy = File.join(folder, "copy")
       FileUtils.cp_r(ROOT, copy)
-      run_program("gem", "build", "--quiet", "fairlock.gemspec", chdir: copy)
+      built = run_program("gem", "build", "--strict", "fairlock.gemspec", chdir: copy)
+      refute_match(/warning/i, built)
       package = Dir[File.join(copy, "*.gem")].fetch(0)
       run_program("gem", "install", "--local", "--ignore-dependencies", "--no-document",
                   "--install-dir", "#{folder}/gems", package)
@@ -33,14 +34,19 @@ class PackageTest < Minitest::Test
                              require "fairlock/sidekiq/web"
                              redis = Redis.new(port: #{ENV.fetch('FAIRLOCK_PORT')})
                              puts Fairlock.lock(redis, "k") { |hold| hold.keys }
+                             hold = Fairlock.lock(redis, "k").acquire
+                             waiter = Thread.new { Fairlock.lock(redis, "k", wait: 60).acquire }
+                             sleep 0.01 until redis.call("QUEUE", "k").any?
+                             puts hold.release, waiter.value.release, redis.call("LOCKED", "k")
                              puts $LOADED_FEATURES.grep(/fairlock.rb/)
                            RUBY
-      assert_match(/\A(.*warning.*\n)*k\n#{folder}/, output)
+      assert_match(/\A(.*warning.*\n)*k\ntrue\ntrue\n0\n#{folder}/, output)
     end
   end
 
   def files_of(folder)
-    Dir.chdir(folder) { Dir["README.md", "lib/**/*"].select { |path| File.file?(path) }.sort }
+    paths = ["LICENSE", "README.md", "lib/**/*"]
+    Dir.chdir(folder) { Dir[*paths].select { |path| File.file?(path) }.sort }
   end
 
   def test_rubocop

@@ -2,32 +2,60 @@
 import { el } from "../el.js";
 import { get, pathOf, post } from "../api.js";
 import { changeQuery, linkTo, state } from "../state.js";
-import { actButton, button, empty, heading, paging, panel, partitionChoice, partitionColumns,
-  placeholder } from "../parts.js";
+import { actButton, button, empty, filter, heading, paging, panel, partitionChoice,
+  partitionColumns, placeholder } from "../parts.js";
 import { askEach, chosenPartition, isSpread, partitionCount, rowsIn } from "../partitions.js";
-import { orderOf, sortChoice, sorted, table } from "../table.js";
+import { filters, orderOf, sortChoice, sorted, table } from "../table.js";
 import { count, duration } from "../format.js";
 import { confirm } from "../dialog.js";
 
 const kPage = 100;
 const kSortedMax = 200;
-// The smallest number of clients of one of many partitions.
+// The smallest number of clients to ask for from each of many partitions.
 const kPageMin = 10;
+// The server does not filter by name and address, so the page does. A refresh searches at most this
+// many connections, with one request for each page; in a fleet, of all partitions together.
+const kSearchPage = 200;
+const kSearchedMax = 2000;
+
+const isSearch = ({ name, addr }) => Boolean(name || addr);
+
+const contains = (text, part) =>
+  String(text || "").toLowerCase().includes((part || "").toLowerCase());
+
+// `ask` returns one page of clients. Returns such a page: those that fit, and where to continue.
+async function searched(ask, { name, addr }, after, countMax, lookMax) {
+  const found = { clients: [], connected: 0, next: after, looked: 0 };
+  do {
+    const page = await ask({ after: found.next, count: kSearchPage });
+    found.clients.push(...page.clients.filter((row) =>
+      contains(row.name, name) && contains(row.addr, addr)));
+    found.looked += page.clients.length;
+    found.connected = page.connected;
+    found.next = page.next;
+  } while (found.next && found.clients.length < countMax && found.looked < lookMax);
+  return found;
+}
 
 async function load({ query }) {
   const countMax = query.sort ? kSortedMax : kPage;
   const ask = (position, partition) => get("clients",
     { ...position, waiting: query.waiting === "1" }, partition);
+  const askFor = (after, count, parts, partition) => (isSearch(query)
+    ? searched((position) => ask(position, partition), query, after, count, kSearchedMax / parts)
+    : ask({ after, count }, partition));
   if (isSpread(query)) {
-    const each = Math.max(kPageMin, Math.floor(countMax / partitionCount()));
-    const answers = await askEach(query, (partition) => ask({ count: each }, partition));
+    const parts = partitionCount();
+    const each = Math.max(kPageMin, Math.floor(countMax / parts));
+    const answers = await askEach(query, (partition) => askFor("", each, parts, partition));
+    const sum = (field) => answers.reduce((total, { answer }) => total + (answer[field] || 0), 0);
     return { clients: {
       clients: answers.flatMap(({ partition, answer }) => rowsIn(partition, answer.clients)),
-      connected: answers.reduce((sum, { answer }) => sum + answer.connected, 0),
+      connected: sum("connected"), looked: sum("looked"),
       isPart: answers.some(({ answer }) => answer.next) } };
   }
   const partition = chosenPartition(query);
-  const clients = await ask({ after: query.after, count: countMax }, partition);
+  const clients = await askFor(query.after, countMax, 1, partition);
   return { clients: { ...clients, clients: rowsIn(partition, clients.clients) } };
 }
 
@@ -75,30 +103,44 @@ const kColumns = [
 function pages(clients) {
   const { query } = state.route;
   const isPart = query.sort && (clients.next || query.after || clients.isPart);
-  return paging(el("span.muted", `${count(clients.connected)} connected in total` +
+  const looked = isSearch(query) && (clients.next || query.after || clients.isPart)
+    ? `; searched ${count(clients.looked)} of them` : "";
+  return paging(el("span.muted", `${count(clients.connected)} connected in total${looked}` +
     `${isPart ? `; only these ${count(clients.clients.length)} are sorted` : ""}`),
   clients.isPart ? el("span.muted", "Choose a partition to see all of its clients.") : null,
   query.after ? button("First page", () => changeQuery({ after: "" })) : null,
   clients.next ? button("Next page", () => changeQuery({ after: String(clients.next) })) : null);
 }
 
+function filterForm(order) {
+  const { query } = state.route;
+  const set = ["name", "addr", "waiting"].filter((name) => query[name]).length;
+  const change = (name) => (value) => changeQuery({ [name]: value, after: "" });
+  return filters("Client filter", set,
+    filter("Name contains", "name", change("name"), { placeholder: "worker", id: "filter" }),
+    filter("Address contains", "addr", change("addr"), { placeholder: "10.0.0.7" }),
+    el("label.check", el("input", { type: "checkbox", checked: query.waiting === "1",
+      onchange: (event) => change("waiting")(event.target.checked ? "1" : "") }), "only waiting"),
+    sortChoice(kColumns, order, [["", "in order of connection"]]));
+}
+
+function emptyText({ waiting, ...query }) {
+  if (isSearch(query)) return "No connection matches this filter.";
+  return waiting === "1" ? "No connection is waiting for a lock."
+    : "There are no more connections.";
+}
+
 function view() {
   const { clients } = state.data;
   const { query } = state.route;
   const order = orderOf(query, "");
-  const onlyWaiting = el("label.check", el("input", { type: "checkbox", id: "filter",
-    checked: query.waiting === "1",
-    onchange: (event) => changeQuery({ waiting: event.target.checked ? "1" : "", after: "" }) }),
-  "only waiting");
-  const choices = sortChoice(kColumns, order, [["", "in order of connection"]]);
-  const beside = [choices, partitionChoice(), onlyWaiting];
-  if (!clients) return [heading("Clients", beside), placeholder()];
+  const top = [heading("Clients", partitionChoice()), filterForm(order)];
+  if (!clients) return [...top, placeholder()];
   const rows = sorted(kColumns, clients.clients, order);
   return [
-    heading("Clients", beside),
+    ...top,
     panel("Connections", null, rows.length === 0
-      ? empty("No connections", query.waiting === "1" ? "No connection is waiting for a lock."
-        : "There are no more connections.")
+      ? empty("No connections", emptyText(query))
       : table("Connections", [...kColumns, ...partitionColumns()], rows,
         (row) => `${row.partition}/${row.id}`, { order }),
     pages(clients)),

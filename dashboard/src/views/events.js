@@ -1,14 +1,15 @@
 // Events of all locks, newest first, updated live.
 import { el } from "../el.js";
 import { get } from "../api.js";
-import { changeQuery, state } from "../state.js";
+import { changeQuery, state, togglePause } from "../state.js";
 import { button, choice, empty, filter, heading, keyLink, paging, panel, partitionChoice,
-  partitionColumns, placeholder } from "../parts.js";
+  partitionColumns, placeholder, timeChoice } from "../parts.js";
 import { mergedHistory } from "../merge.js";
 import { askEach, chosenPartition, isSpread, partitionCount, rowsIn } from "../partitions.js";
 import { filters, table } from "../table.js";
-import { count, duration, exactMoment, kDatabaseFormat, moment } from "../format.js";
+import { count, duration, exactMoment, kDatabaseFormat, moment, plural } from "../format.js";
 
+const kEveryMs = 1000;
 const kPage = 100;
 // The smallest page of one of many partitions.
 const kPageMin = 25;
@@ -22,7 +23,9 @@ const kChoices = [["", "all"], [kWrongKinds.join(","), "failures and denials"],
   ["broken,cancelled,vacated,leaving", "by force"], ...kKinds.map((kind) => [kind, kind])];
 // Denials are normal answers, and cancellations are intended, so neither counts as bad.
 const kBad = new Set(kWrongKinds.filter((kind) => kind !== "denied" && kind !== "cancelled"));
-const kFilters = ["match", "owner", "event", "db"];
+const kFilters = ["match", "owner", "event", "db", "since"];
+// While the list is paused, one request counts at most this many events that have come since.
+const kNewsMax = 500;
 
 // The events of the previous response: comparing with them shows which new ones to highlight.
 let known = null;
@@ -43,9 +46,12 @@ function numbered(events) {
   });
 }
 
+const asker = (query) => (position, partition) => get("history", { db: query.db || "*",
+  match: query.match, owner: query.owner, event: query.event, since: query.since, ...position },
+partition);
+
 async function loadHistory(query) {
-  const ask = (position, partition) => get("history", { db: query.db || "*", match: query.match,
-    owner: query.owner, event: query.event, ...position }, partition);
+  const ask = asker(query);
   if (isSpread(query)) {
     const answers = await askEach(query, (partition) => ask({ until: query.until,
       count: Math.max(kPageMin, Math.ceil((2 * kPage) / partitionCount())) }, partition));
@@ -63,9 +69,33 @@ async function load({ query }) {
   const asked = JSON.stringify(query);
   const isFresh = (row) => known !== null && knownFilter === asked && !known.has(row.identity);
   const fresh = new Set(events.filter(isFresh).map((row) => row.identity));
+  // If a whole page has come since, a highlight of every row says nothing.
+  if (fresh.size >= kPage) fresh.clear();
   known = new Set(events.map((row) => row.identity));
   knownFilter = asked;
   return { history, events, fresh };
+}
+
+// How many events that match the filters have come since those that are shown, in words. Without
+// filters, the difference of the events' numbers says so; otherwise they are counted up to
+// kNewsMax.
+async function countNews({ query }, { history, events }) {
+  if (query.before || query.until) return "";
+  const isPlain = !kFilters.some((name) => query[name]) && !isSpread(query);
+  if (isPlain && history.next_before !== null) {
+    const newest = await asker(query)({ count: 1 }, chosenPartition(query));
+    // `next_before` is the number of the last event of a page, and the numbers have no gaps.
+    const more = newest.history.next_before - (history.next_before + events.length - 1);
+    return `${plural(Math.max(0, more), "event has", "events have")} come since`;
+  }
+  const since = events.length > 0 ? events[0].at : undefined;
+  const answers = await askEach(query, (partition) =>
+    asker(query)({ ...(since ? { since } : {}), count: kNewsMax }, partition));
+  const pages = answers.map(({ partition, answer }) => rowsIn(partition, answer.history.events));
+  const shown = new Set(events.map((row) => row.identity));
+  const more = numbered(pages.flat()).filter((row) => !shown.has(row.identity)).length;
+  const isMore = pages.some((page) => page.length >= kNewsMax);
+  return `${isMore ? "more than " : ""}${plural(more, "event has", "events have")} come since`;
 }
 
 // What most events have, the memory of the server, needs no words.
@@ -115,7 +145,17 @@ function filterForm() {
     filter("Owner", "owner", change("owner")),
     filter("Database", "db", change("db"), { placeholder: "all", class: "short" },
       kDatabaseFormat),
-    choice("Events", choices, chosen, change("event")));
+    choice("Events", choices, chosen, change("event")),
+    timeChoice({ before: "", until: "" }));
+}
+
+// For a list that is replaced as a whole by each response.
+function hurryText(events) {
+  const { query } = state.route;
+  if (events.length < kPage || query.before || query.until || state.isPaused) return "";
+  const spanMs = events[0].at - events.at(-1).at;
+  return spanMs < kEveryMs ? `These ${count(events.length)} events are of ${duration(spanMs)}: ` +
+    "filter them, or pause." : "";
 }
 
 // Each request searches only a part of the history, so more events may match further back.
@@ -128,7 +168,7 @@ function pages(history, events) {
   const searchedTo = isMore && events.length < kPage && history.next_until
     ? `Searched back to ${moment(history.next_until)}.` : "";
   return paging(
-    el("span.muted", searchedTo || (isMore || query[by] ? ""
+    el("span.muted", searchedTo || hurryText(events) || (isMore || query[by] || query.since ? ""
       : `${count(events.length)} events: the whole history.`)),
     query[by] ? button("Newest", () => changeQuery({ [by]: "" })) : null,
     isMore ? button("Older", () => changeQuery({ [by]: String(next) })) : null);
@@ -149,10 +189,16 @@ function contentOf({ history, events, fresh }) {
 function view() {
   const { before, until } = state.route.query;
   const live = before || until ? "Older events" : state.isPaused ? "Paused" : "Live";
+  const pause = before || until ? null : button(state.isPaused ? "Resume the list"
+    : "Pause the list", togglePause, { title: "Key p" });
   return [heading("Events", partitionChoice(),
     el("span.pill", { class: live === "Live" ? "good" : "soon" },
       el("span.dot", { class: live === "Live" ? "good" : "soon", "aria-hidden": "true" }), live)),
-  filterForm(), panel("Events, newest first", null, contentOf(state.data))];
+  filterForm(), panel("Events, newest first", [
+    state.isPaused && state.news ? el("span.news", state.news) : null, pause],
+  contentOf(state.data))];
 }
 
-export default { title: "Events", everyMs: 1000, load, view };
+// The list has at most kPage rows, and is drawn once for each response, so its cost does not grow
+// with the rate of the events.
+export default { title: "Events", everyMs: kEveryMs, load, view, countNews };

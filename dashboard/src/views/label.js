@@ -9,7 +9,7 @@ import { chart } from "../chart.js";
 import { count, duration } from "../format.js";
 import { minutesOf, perMinute, perSecond, times } from "../minutes.js";
 
-const kRanges = [["30", "30 m"], ["60", "1 h"], ["180", "3 h"]];
+const kRanges = [["10", "10 m"], ["30", "30 m"], ["60", "1 h"], ["180", "3 h"]];
 const rangeOf = (query) => query.minutes || "60";
 
 async function load({ path: [label = ""], query }) {

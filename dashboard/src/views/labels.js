@@ -10,8 +10,8 @@ import { chart } from "../chart.js";
 import { count, duration, moment } from "../format.js";
 import { kMinutesMax, minutesOf, perSecond, times } from "../minutes.js";
 
-const kRanges = [["15", "last 15 minutes"], ["60", "last hour"], ["240", "last 4 hours"],
-  ["1440", "last 24 hours"]];
+const kRanges = [["10", "last 10 minutes"], ["15", "last 15 minutes"], ["60", "last hour"],
+  ["240", "last 4 hours"], ["1440", "last 24 hours"]];
 const kColors = ["c1", "c2", "c3", "c4"];
 const kNoLabel = "no label";
 
@@ -102,7 +102,7 @@ function view() {
       : table("Counts, waits and holds by label", kColumns, rows, (row) => row.label || "",
         { order, foot: rows.length > 1 ? { ...statistics.total, isTotal: true } : null }),
     el("p.muted.note", `Counted since ${moment(since)}.` + (isSpread(state.route.query)
-      ? " Of each time, this is the longest of all partitions." : ""))),
+      ? " Each time is the longest of all partitions." : ""))),
   ];
 }
 

@@ -1,11 +1,12 @@
 // One lock: its holders, its waiters, its history, and how to free it.
 import { el } from "../el.js";
-import { Refusal, fieldOf, get, post } from "../api.js";
+import { Refusal, fieldOf, get, pathOf, post } from "../api.js";
 import { age, changeQuery, state } from "../state.js";
 import { chosenPartition, partitionCount } from "../partitions.js";
 import { actButton, button, client, empty, heading, labelOf, left, paging, panel, placeholder,
-  running } from "../parts.js";
+  running, timeChoice } from "../parts.js";
 import { table } from "../table.js";
+import { chainPanel, loadChain } from "../chain_panel.js";
 import { nodeOfMoved } from "../moved.js";
 import { afterOf, eventTag, whyOf } from "./events.js";
 import { count, duration, moment, plural } from "../format.js";
@@ -18,23 +19,25 @@ const kNamedInLines = 8;
 async function load({ path: [db, key], query }) {
   const from = Number(query.from || 0);
   const partition = await partitionOf(db, key, query);
-  const [lock, { history }, further] = await Promise.all([
+  const [found, { history }, further] = await Promise.all([
     get(`locks/${db}/${key}`, {}, partition),
     loadHistory(db, key, query, partition),
     from ? get(`locks/${db}/${key}/line`, { start: from, count: kPlaces }, partition) : null,
   ]);
-  return { lock: { ...lock, partition }, history, from,
-    places: further ? further.line : lock.line };
+  const lock = { ...found, partition };
+  const places = further ? further.line : lock.line;
+  return { lock, history, from, places, chain: await loadChain(lock, places, query.why) };
 }
 
 // Requests the history of the percent-encoded key in the URL.
-function loadHistory(db, key, { before }, partition) {
-  const page = before ? `&before=${before}` : "";
+function loadHistory(db, key, { before, since }, partition) {
+  const page = (before ? `&before=${before}` : "") +
+    (since ? `&since=${encodeURIComponent(since)}` : "");
   return get(`history?db=${db}&count=50&key=${key}${page}`, {}, partition);
 }
 
 // The partition of the key: links on this page name it. For other links, the server says where the
-// key is; undefined: the server itself serves it.
+// key is; undefined if the server itself serves it.
 async function partitionOf(db, key, query) {
   const chosen = chosenPartition(query);
   if (chosen !== undefined || !partitionCount()) return chosen;
@@ -200,6 +203,15 @@ function holderColumns(lock) {
   ];
 }
 
+// Chooses the waiter that the chain is about.
+function whyButton(row) {
+  if (row.state !== "waiting") return null;
+  const why = pathOf(row, "owner");
+  const isChosen = state.route.query.why === why;
+  return button("Why", () => changeQuery({ why: isChosen ? "" : why }),
+    { "aria-label": `Why ${row.owner} waits`, "aria-pressed": String(isChosen) });
+}
+
 function placeColumns(lock) {
   return [
     { name: "Position", isNumber: true, line: 1, isBare: true, cell: (row) => row.position },
@@ -210,8 +222,8 @@ function placeColumns(lock) {
     { name: "State", line: 1, isBare: true, cell: (row) => el("span.tag", row.state) },
     { name: "Client", isWide: true, line: 3, isBare: true, cell: client },
     { name: "Act", isUnseen: true, line: 1, cell: (row) => (lock.library ? null
-      : actButton("cancel", "Remove", () => cancelPlace(lock, row),
-        { "aria-label": `Remove ${row.owner}` })) },
+      : el("span.acts", whyButton(row), actButton("cancel", "Remove",
+        () => cancelPlace(lock, row), { "aria-label": `Remove ${row.owner}` }))) },
   ];
 }
 
@@ -263,10 +275,10 @@ function linePanel({ lock, places, from }) {
 }
 
 function historyPanel(history) {
-  const { before } = state.route.query;
-  return panel("History", null, history.events.length === 0
-    ? empty(before ? "There are no older events" : "There are no events",
-      "The history has a fixed size and drops the oldest events.")
+  const { before, since } = state.route.query;
+  return panel("History", timeChoice({ before: "" }), history.events.length === 0
+    ? empty(before ? "There are no older events" : since ? "There are no events in this period"
+      : "There are no events", "The history has a fixed size and drops the oldest events.")
     : table("Events of this lock, newest first", kEventColumns, history.events),
   before || history.next_before !== null ? paging(
     before ? button("Newest", () => changeQuery({ before: "" })) : null,
@@ -275,7 +287,7 @@ function historyPanel(history) {
 }
 
 function view() {
-  const { lock, history } = state.data;
+  const { lock, history, chain } = state.data;
   if (!lock) return [heading("Lock"), placeholder()];
   const isHeld = lock.holders.length > 0 || lock.reserved > 0 || lock.cooling_ms > 0;
   return [
@@ -283,6 +295,7 @@ function view() {
       lock.partition === undefined ? null : el("span.tag", `partition ${lock.partition}`),
       isHeld ? actButton("break", "Break this lock …", () => breakHolds(lock)) : null),
     el("p.sentence", sentence(lock)),
+    chainPanel(chain, lock),
     holdersPanel(lock),
     linePanel(state.data),
     historyPanel(history),

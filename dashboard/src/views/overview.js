@@ -13,7 +13,7 @@ import { chart } from "../chart.js";
 import { fleetPanel, isStandby, standbyText } from "../fleet.js";
 
 const kRows = 10;
-const kRanges = [["60", "1 h"], ["180", "3 h"], ["1440", "24 h"]];
+const kRanges = [["10", "10 m"], ["60", "1 h"], ["180", "3 h"], ["1440", "24 h"]];
 const kMinutesEveryMs = 20000;
 
 let minutes = null;
@@ -42,7 +42,7 @@ async function loadBlocked(query) {
 // The newest status of each partition, to compare the next one with.
 const statuses = new Map();
 
-// The status of each partition's leader; null: there are no partitions.
+// The status of each partition's leader; null if there are no partitions.
 async function loadParts(query) {
   if (!partitionCount()) return null;
   const answers = await askEach(query, (partition) => get("status", {}, partition));
@@ -82,13 +82,15 @@ const kColumns = [
 
 function blockedPanel(blocked) {
   const rows = blocked.locks;
-  const all = el("a", { href: linkTo("locks", [], { waiting: "0", sort: "wait",
-    partition: state.route.query.partition }) }, "Show all");
+  const { partition } = state.route.query;
+  const tree = el("a", { href: linkTo("waits", [], { partition }) }, "Who waits for whom");
+  const all = el("a", { href: linkTo("locks", [], { waiting: "0", sort: "wait", partition }) },
+    "Show all");
   if (rows.length === 0) {
     return panel("Locks with waiters", null,
       empty("Nobody is waiting", "Every requested lock has been granted."));
   }
-  return panel("Locks with waiters", blocked.found > rows.length ? all : null,
+  return panel("Locks with waiters", [tree, blocked.found > rows.length ? all : null],
     table("Locks with waiters, longest wait first", [...kColumns, ...partitionColumns()], rows,
       (row) => `${row.db}/${row.key}`),
     blocked.found > rows.length

@@ -8,7 +8,7 @@ import { moment } from "../format.js";
 import { askEach, partitionCount, postToAll } from "../partitions.js";
 import { confirm } from "../dialog.js";
 
-// An override applies to one partition; those of different partitions that are alike are one row.
+// An override applies to one partition; equal overrides of different partitions share one row.
 function mergedLimits(answers) {
   const rows = new Map();
   for (const { partition, answer } of answers) {
@@ -48,7 +48,7 @@ function setLimit() {
       { name: "db", label: "Database", value: "0", pattern: "[0-9]|1[0-5]", isRequired: true },
       { name: "limit", label: "Maximum holders per key", pattern: "[0-9]+",
         isRequired: true },
-      { name: "seconds", label: "Duration in seconds (empty: until deleted)",
+      { name: "seconds", label: "Duration in seconds (if empty, until deleted)",
         pattern: "[0-9]*" },
       { name: "reason", label: "Reason", maxLength: 256 }],
     confirm: "Set limit",

@@ -14,7 +14,7 @@
 #include "server/access/vocabulary.h"
 #include "server/command/auth/access_rows.h"
 #include "server/command/pubsub/channels.h"
-#include "server/command/table/request_window.h"
+#include "server/command/table/invocation.h"
 
 namespace fairlock::command {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "server/command/auth/access_control.h"
-#include "server/command/auth/sessions.h"
+#include "server/command/auth/log_ins.h"
 #include "server/command/client/client.h"
 #include "server/command/client/client_registry.h"
 #include "server/command/delivery/effect_delivery.h"
@@ -44,7 +44,7 @@ void AccessReview::ReviewAll(engine::TimeMs now) {
   std::uint64_t cursor = 0;
   do {
     std::vector<std::pair<std::uint8_t, std::string>> keys;
-    cursor = locks_.engine().Scan(
+    cursor = locks_.engine().inspection().Scan(
         cursor, kLocksAtOnce, with_queue, now,
         [&](const engine::LockSummary& lock) { keys.emplace_back(lock.key.db, lock.key.bytes); });
     for (const auto& [db, key] : keys) ReviewQueue({db, key}, now, ended);
@@ -96,7 +96,7 @@ void AccessReview::ReviewListWait(Client& client) {
 }
 
 void AccessReview::ReviewWatcher(Client& client, engine::TimeMs now) {
-  const auto awaited = engine::LockEngine::AwaitedBy(client);
+  const auto awaited = engine::Inspections::AwaitedBy(client);
   if (!awaited) return;
   const std::array<std::string_view, 4> request = {"WAIT", awaited->key.bytes, "TIMEOUT",
                                                    "FOREVER"};
@@ -104,7 +104,7 @@ void AccessReview::ReviewWatcher(Client& client, engine::TimeMs now) {
   std::string denial = control_.Judge(*client.rights.user(), row, request);
   if (denial.empty()) return;
   client.wait.Deny(std::move(denial));
-  locks_.engine().EndWaits(client, locks_.StepAt(now));
+  locks_.engine().sessions().EndWaits(client, locks_.StepAt(now));
 }
 
 std::string AccessReview::JudgePlace(const engine::KeyName& key,
@@ -142,7 +142,7 @@ std::string AccessReview::JudgeSetNew(const access::User& user, const engine::Ke
 
 void AccessReview::ReviewQueue(const engine::KeyName& key, engine::TimeMs now,
                                std::vector<Place>& ended) {
-  const auto places = locks_.engine().Queue(key, 0, UINT64_MAX, locks_.StepAt(now));
+  const auto places = locks_.engine().inspection().Queue(key, 0, UINT64_MAX, locks_.StepAt(now));
   for (const engine::PlaceInfo& place : places) {
     std::string denial = JudgePlace(key, place);
     if (denial.empty()) continue;

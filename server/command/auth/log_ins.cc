@@ -1,11 +1,12 @@
 #include "server/command/auth/log_ins.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "server/command/auth/access_control.h"
-#include "server/command/auth/greet.h"
-#include "server/command/auth/sessions.h"
 #include "server/command/client/client.h"
 #include "server/command/client/client_registry.h"
 #include "server/command/delivery/awaited_replies.h"
@@ -158,6 +159,98 @@ void LogIns::Refuse(const Client& client, std::string_view user, protocol::Reply
   ++statistics_.counters.failed_log_ins;
   environment_.log.LogFailedLogIn(address, user);
   reply.Error(ErrorCode::kWrongPass, "invalid username-password pair or user is disabled.");
+}
+
+namespace {
+
+std::string_view ModeOf(bool is_sentinel, FleetDialect dialect) {
+  if (is_sentinel) return "sentinel";
+  return dialect == FleetDialect::kCluster ? "cluster" : "standalone";
+}
+
+}  // namespace
+
+void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting,
+           const Environment& environment) {
+  if (greeting.name) clients.Rename(client, *greeting.name);
+  if (greeting.version) client.profile.version = *greeting.version;
+  protocol::ReplyWriter reply = client.writer();
+  const auto field = [&](std::string_view name, std::string_view text) {
+    reply.Bulk(name);
+    reply.Bulk(text);
+  };
+  FleetReport fleet;
+  fleet.role = FleetRole::kLeader;  // as which a single server counts
+  if (environment.fleet != nullptr) fleet = environment.fleet->Report();
+  const bool is_sentinel = client.profile.is_at_sentinel_port;
+  reply.MapHeader(is_sentinel ? 6 : 7);
+  // `server` names the product whose version `version` is. INFO names the real server.
+  field("server", "redis");
+  field("version", kRedisVersion);
+  reply.Bulk("proto");
+  reply.Integer(static_cast<int>(client.profile.version));
+  reply.Bulk("id");
+  reply.Integer(static_cast<std::int64_t>(client.profile.id));
+  field("mode", ModeOf(is_sentinel, fleet.dialect));
+  // As in Redis, a Sentinel reports no role.
+  if (!is_sentinel) field("role", fleet.role == FleetRole::kLeader ? "master" : "replica");
+  reply.Bulk("modules");
+  reply.ArrayHeader(0);
+}
+
+bool KnownPasswords::Match(const access::User& user, std::string_view password) const {
+  if (user.needs_no_password) return true;
+  const access::Digest digest = access::DigestOf(password);
+  return std::ranges::any_of(user.passwords, [&](const access::StoredPassword& stored) {
+    if (stored.digest) return access::AreEqual(*stored.digest, digest);
+    const auto known = digests_.find(stored.rule);
+    return known != digests_.end() &&
+           access::AreEqual(known->second, DigestOf(stored.rule, password));
+  });
+}
+
+access::Digest KnownPasswords::DigestOf(std::string_view slow_hash,
+                                        std::string_view password) const {
+  return key_.Of({slow_hash, password});
+}
+
+void KnownPasswords::Remember(const std::string& slow_hash, const access::Digest& digest) {
+  digests_.insert_or_assign(slow_hash, digest);
+}
+
+void KnownPasswords::ForgetOthers(const access::UserTable& users) {
+  std::set<std::string_view> stored_now;
+  for (const auto& [name, user] : users.users()) {
+    for (const access::StoredPassword& stored : user.passwords) stored_now.insert(stored.rule);
+  }
+  std::erase_if(digests_, [&](const auto& entry) { return !stored_now.contains(entry.first); });
+}
+
+void Sessions::LogIn(Client& client, const access::User& user) {
+  client.rights.LogIn(user);
+  newcomers_.Remove(client);
+  client.profile.user = user.name;
+  engine_.clients().SetUser(client.client, user.name);
+}
+
+bool Sessions::LogInAs(Client& client, std::string_view name) {
+  const access::User* user = access_.users().Find(name);
+  if (user == nullptr || !user->is_on) return false;
+  LogIn(client, *user);
+  return true;
+}
+
+void Sessions::LogOut(Client& client) {
+  if (const access::User* newcomer = access_.NewcomersUser()) return LogIn(client, *newcomer);
+  client.rights.LogOut();
+  client.profile.user = access::kDefaultUser;
+  newcomers_.Add(client, client.profile.active_at);
+  engine_.clients().SetUser(client.client, client.profile.user);
+}
+
+void Sessions::Deauthenticate(Client& client) {
+  client.rights.LogOut();
+  client.transport.CloseNow();
 }
 
 }  // namespace fairlock::command

@@ -1,7 +1,8 @@
-// Checks the passwords of clients that log in.
+// Logs clients in and out, and checks their passwords.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,20 +14,59 @@
 #include "server/access/failed_log_ins.h"
 #include "server/access/user.h"
 #include "server/access/user_table.h"
-#include "server/command/auth/known_passwords.h"
-#include "server/command/client/greeting.h"
+#include "server/command/auth/access_control.h"
+#include "server/command/auth/newcomers.h"
+#include "server/command/client/client.h"
+#include "server/command/client/client_wait.h"
 #include "server/engine/api/types.h"
+#include "server/engine/lock_engine.h"
 
 namespace fairlock::command {
 
-class AccessControl;
 class AwaitedReplies;
-class Client;
 class ClientRegistry;
-class Sessions;
-struct ClientProfile;
 struct Environment;
 struct Statistics;
+
+// Logs clients in and out. Loop-confined.
+class Sessions {
+ public:
+  Sessions(const AccessControl& access, Newcomers& newcomers, engine::LockEngine& engine)
+      : access_(access), newcomers_(newcomers), engine_(engine) {}
+
+  // The user must outlive the client's use of it.
+  void LogIn(Client& client, const access::User& user);
+  // Logs in a client that has proved its identity by other means, such as a certificate. Returns
+  // false if there is no such user, or if the user is off.
+  [[nodiscard]] bool LogInAs(Client& client, std::string_view name);
+  // Gives the client the rights of a new connection.
+  void LogOut(Client& client);
+  // Deauthenticates the client. Its connection closes in this turn.
+  static void Deauthenticate(Client& client);
+
+ private:
+  const AccessControl& access_;
+  Newcomers& newcomers_;
+  engine::LockEngine& engine_;
+};
+
+// Recognises passwords that have matched a slow hash before. Stores only digests made with a secret
+// key of this process, and only in memory. Loop-confined.
+class KnownPasswords {
+ public:
+  // Whether the password is known to be that of the user, without computing a slow hash.
+  bool Match(const access::User& user, std::string_view password) const;
+
+  // Returns the digest to pass to Remember once the password has matched that slow hash.
+  access::Digest DigestOf(std::string_view slow_hash, std::string_view password) const;
+  void Remember(const std::string& slow_hash, const access::Digest& digest);
+  // Forgets all passwords except those of these users.
+  void ForgetOthers(const access::UserTable& users);
+
+ private:
+  const access::DigestKey key_;
+  std::map<std::string, access::Digest, std::less<>> digests_;  // by slow hash
+};
 
 struct LogInRequest {
   std::string_view user;
@@ -85,5 +125,9 @@ class LogIns {
   std::uint64_t last_comparison_id_ = 0;
   access::FailedLogIns failures_;
 };
+
+// Applies HELLO, and replies in the protocol version that it selects.
+void Greet(Client& client, ClientRegistry& clients, const Greeting& greeting,
+           const Environment& environment);
 
 }  // namespace fairlock::command

@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "server/access/failed_log_ins.h"
+#include "text/address.h"
 
 namespace fairlock::command {
 
@@ -11,7 +12,7 @@ namespace {
 // Returns true for "127.0.0.1:5" and "[::1]:5"; anything else is the path of a unix socket.
 bool IsOfNetwork(std::string_view peer) {
   if (peer.starts_with('[')) return true;
-  const std::string_view host = peer.substr(0, peer.rfind(':'));
+  const std::string_view host = text::SplitAddress(peer).host;
   return !host.empty() && host.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 

@@ -7,10 +7,16 @@
 #include <string>
 #include <utility>
 
-#include "server/command/client/greeting.h"
+#include "protocol/reply_writer.h"
 #include "server/command/statistics/statistics.h"
 
 namespace fairlock::command {
+
+// The parameters of HELLO other than the log-in.
+struct Greeting {
+  std::optional<protocol::RespVersion> version;
+  std::optional<std::string> name;
+};
 
 // Each wait ends with exactly one reply.
 enum class WaitKind : std::uint8_t { kNothing, kLock, kKeyFree, kList, kFlush, kBackup, kLogIn };

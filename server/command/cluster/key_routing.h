@@ -7,11 +7,11 @@
 
 #include "protocol/arguments.h"
 #include "protocol/reply_writer.h"
-#include "server/command/client/client_profile.h"
+#include "server/command/client/client.h"
 #include "server/command/environment/environment.h"
 #include "server/command/locks/availability.h"
 #include "server/command/table/command_table.h"
-#include "server/command/table/origin.h"
+#include "server/command/table/invocation.h"
 
 namespace fairlock::command {
 

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "server/access/digest.h"
+
 namespace fairlock::command {
 
 namespace {
@@ -42,5 +44,11 @@ std::string_view HashedPart(std::string_view key) {
 }  // namespace
 
 std::uint16_t SlotOf(std::string_view key) { return Crc16(HashedPart(key)) % kHashSlots; }
+
+std::string NodeId(std::string_view fleet, std::string_view node) {
+  constexpr std::size_t kDigits = 40;
+  const std::string name = std::string(fleet).append("/").append(node);
+  return access::HexOf(access::DigestOf(name)).substr(0, kDigits);
+}
 
 }  // namespace fairlock::command

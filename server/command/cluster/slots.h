@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace fairlock::command {
@@ -32,5 +33,9 @@ constexpr SlotRange SlotsOf(std::uint32_t partition, std::uint32_t partitions) {
 constexpr std::uint32_t PartitionOf(std::uint32_t slot, std::uint32_t partitions) {
   return ((slot + 1) * partitions - 1) / kHashSlots;
 }
+
+// The id of a node, as clients of Redis Cluster and of Redis Sentinel expect it: 40 hexadecimal
+// digits, always the same for a node of that name.
+std::string NodeId(std::string_view fleet, std::string_view node);
 
 }  // namespace fairlock::command

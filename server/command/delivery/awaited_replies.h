@@ -5,7 +5,7 @@
 
 #include "protocol/reply_writer.h"
 #include "server/command/client/client.h"
-#include "server/command/environment/unix_time.h"
+#include "server/command/environment/clock.h"
 #include "server/command/locks/locks.h"
 #include "server/command/statistics/statistics.h"
 #include "server/command/table/command_table.h"

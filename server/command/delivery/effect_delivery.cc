@@ -21,7 +21,7 @@ void EffectDelivery::Deliver(engine::TimeMs now) {
   DeliverOnce(now);
   while (!undelivered_.empty()) {
     for (const DeliveredGrant& grant : std::exchange(undelivered_, {})) {
-      locks_.engine().UndoGrant(grant.key_hash, grant.token, locks_.StepAt(now));
+      locks_.engine().sessions().UndoGrant(grant.key_hash, grant.token, locks_.StepAt(now));
     }
     DeliverOnce(now);
   }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "server/command/environment/clock.h"
@@ -34,6 +35,11 @@ struct ServerFacts {
   std::uint16_t tcp_port = 0;  // 0: no TCP
   std::uint32_t connections_max = 10'000;
 };
+
+// HELLO and INFO report this version in addition to our own. With 7.2, client libraries use RESP3,
+// and release their locks with WATCH, MULTI and EXEC or with scripts. With newer versions they
+// would expect hash field expiry and other features that a lock server does not need.
+inline constexpr std::string_view kRedisVersion = "7.2.4";
 
 struct Setting {
   std::string name;
@@ -173,6 +179,37 @@ struct Environment {
   PersistenceReport ReportPersistence() const {
     return persistence == nullptr ? PersistenceReport{} : persistence->Report();
   }
+};
+
+// Limits how many log lines of one kind are written. Allows `lines_max` lines per kPeriodMs.
+// Further lines are counted, and the next line that is written gives their number. Loop-confined.
+class LineBudget {
+ public:
+  static constexpr engine::DurationMs kPeriodMs = 10'000;
+
+  explicit LineBudget(std::uint64_t lines_max) : lines_max_(lines_max) {}
+
+  // Whether one more line may be written now; if not, counts it.
+  bool Take(engine::TimeMs now) {
+    if (now >= period_end_) {
+      period_end_ = now + kPeriodMs;
+      lines_ = 0;
+    }
+    if (++lines_ <= lines_max_) return true;
+    ++unwritten_;
+    return false;
+  }
+  // The end of a line: how many lines were not written since the last one that was.
+  std::string TakeUnwritten() {
+    const std::uint64_t unwritten = std::exchange(unwritten_, 0);
+    return unwritten == 0 ? "" : "; " + std::to_string(unwritten) + " earlier ones were not logged";
+  }
+
+ private:
+  const std::uint64_t lines_max_;
+  engine::TimeMs period_end_ = 0;
+  std::uint64_t lines_ = 0;      // in this period
+  std::uint64_t unwritten_ = 0;  // since the last line that was written
 };
 
 }  // namespace fairlock::command

@@ -10,8 +10,7 @@
 #include "server/command/cluster/key_routing.h"
 #include "server/command/locks/availability.h"
 #include "server/command/table/command_table.h"
-#include "server/command/table/origin.h"
-#include "server/command/table/request_window.h"
+#include "server/command/table/invocation.h"
 
 namespace fairlock::command {
 

@@ -6,11 +6,10 @@
 #include <string_view>
 
 #include "protocol/arguments.h"
-#include "server/command/client/client_profile.h"
+#include "server/command/client/client.h"
 #include "server/command/environment/environment.h"
-#include "server/command/environment/line_budget.h"
 #include "server/command/table/command_table.h"
-#include "server/command/table/origin.h"
+#include "server/command/table/invocation.h"
 #include "server/engine/api/types.h"
 
 namespace fairlock::command {

@@ -22,7 +22,7 @@ void ClientLifecycle::Detach(Client& client, engine::TimeMs now) {
   parts_.newcomers.Remove(client);
   parts_.transactions.Drop(client);
   UndoUnsentGrants(client, now);
-  parts_.locks.engine().Detach(client, parts_.locks.StepAt(now));
+  parts_.locks.engine().sessions().Detach(client, parts_.locks.StepAt(now));
   parts_.delivery.Deliver(now);
   parts_.clients.Remove(client);
 }
@@ -33,7 +33,8 @@ void ClientLifecycle::UndoUnsentGrants(Client& client, engine::TimeMs now) {
   for (std::size_t i = 0; i < client.grants.all().size(); ++i) {
     const UnsentGrant grant = client.grants.all()[i];
     if (grant.is_shared && parts_.grants.IsElsewhere(grant.token, client.grants)) continue;
-    parts_.locks.engine().UndoGrant(grant.key_hash, grant.token, parts_.locks.StepAt(now));
+    parts_.locks.engine().sessions().UndoGrant(grant.key_hash, grant.token,
+                                               parts_.locks.StepAt(now));
     parts_.delivery.Deliver(now);
   }
   client.grants.ForgetAll();
@@ -43,7 +44,7 @@ void ClientLifecycle::Reset(Client& client, engine::TimeMs now) {
   parts_.transactions.Drop(client);
   parts_.channels.UnsubscribeFromAll(client);
   // Ends holds with SESSION, as the end of the connection does.
-  parts_.locks.engine().Detach(client, parts_.locks.StepAt(now));
+  parts_.locks.engine().sessions().Detach(client, parts_.locks.StepAt(now));
   parts_.monitors.Remove(client);
   client.profile.version = protocol::RespVersion::kResp2;
   client.profile.database = 0;

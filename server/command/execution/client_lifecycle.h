@@ -1,8 +1,8 @@
 // What happens when clients connect and disconnect.
 #pragma once
 
+#include "server/command/auth/log_ins.h"
 #include "server/command/auth/newcomers.h"
-#include "server/command/auth/sessions.h"
 #include "server/command/client/client.h"
 #include "server/command/client/client_registry.h"
 #include "server/command/delivery/effect_delivery.h"

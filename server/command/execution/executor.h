@@ -13,8 +13,6 @@
 #include "server/command/statistics/statistics.h"
 #include "server/command/table/command_table.h"
 #include "server/command/table/invocation.h"
-#include "server/command/table/origin.h"
-#include "server/command/table/request_window.h"
 #include "server/command/transactions/transactions.h"
 #include "server/command/values/values.h"
 

@@ -11,7 +11,6 @@
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/shared_replies.h"
 #include "server/command/server_parts.h"
-#include "server/command/table/client_name.h"
 #include "server/command/table/command_docs.h"
 #include "server/command/table/refusals.h"
 #include "server/command/table/text.h"
@@ -247,7 +246,7 @@ void Unblock(Invocation& call) {
   if (is_for_list) {
     call.server.lists.EndWait(*waiter);
   } else if (is_waiting) {
-    call.server.locks.engine().EndWaits(*waiter, call.server.locks.StepAt(call.now));
+    call.server.locks.engine().sessions().EndWaits(*waiter, call.server.locks.StepAt(call.now));
   }
   call.reply.Integer(is_waiting ? 1 : 0);
 }

@@ -6,6 +6,7 @@
 #include "server/command/server_parts.h"
 #include "server/command/table/text.h"
 #include "server/command/transactions/transactions.h"
+#include "text/hexadecimal.h"
 
 namespace fairlock::command {
 
@@ -67,20 +68,7 @@ ClientType TypeOf(const Client& client) {
 namespace {
 
 // Makes sure that a line can be split at its spaces.
-std::string WithoutBlanks(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char c : bytes) {
-    const auto code = static_cast<unsigned char>(c);
-    if (c > ' ' && c <= '~' && c != '\\') {
-      text += c;
-    } else {
-      text.append("\\x") += kDigits[code >> 4];
-      text += kDigits[code & 15];
-    }
-  }
-  return text;
-}
+std::string WithoutBlanks(std::string_view bytes) { return text::Escaped(bytes, " \\"); }
 
 void AddWait(FieldLine& line, const Client& client, const Invocation& call) {
   const engine::TimeMs now = call.now;
@@ -88,7 +76,7 @@ void AddWait(FieldLine& line, const Client& client, const Invocation& call) {
     line.Add("wait-key", WithoutBlanks(wait->keys.front()));
     return line.Add("waited-ms", now - client.profile.active_at);
   }
-  const auto awaited = engine::LockEngine::AwaitedBy(client);
+  const auto awaited = engine::Inspections::AwaitedBy(client);
   line.Add("wait-key", awaited ? WithoutBlanks(awaited->key.bytes) : "");
   const engine::TimeMs since = awaited ? awaited->since.value_or(client.profile.active_at) : now;
   line.Add("waited-ms", now - since);

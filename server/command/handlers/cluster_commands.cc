@@ -9,6 +9,7 @@
 #include "server/command/locks/lock_replies.h"
 #include "server/command/server_parts.h"
 #include "server/command/table/argument_reader.h"
+#include "text/address.h"
 
 namespace fairlock::command {
 
@@ -32,12 +33,6 @@ std::string_view RoleName(FleetRole role) {
       return "unsure";
   }
   return "";
-}
-
-// Returns "10.0.0.1:3247" or "[::1]:3247".
-std::string AddressOf(std::string_view host, std::uint16_t port) {
-  const bool is_ipv6 = host.find(':') != std::string_view::npos;
-  return (is_ipv6 ? "[" + std::string(host) + "]" : std::string(host)) + ":" + std::to_string(port);
 }
 
 void TextField(ReplyWriter& reply, std::string_view name, std::string_view text) {
@@ -69,7 +64,7 @@ void IntegerOrNullField(ReplyWriter& reply, std::string_view name, std::int64_t 
 void WriteNode(ReplyWriter& reply, const FleetNode& node) {
   reply.MapHeader(13);
   TextField(reply, "name", node.name);
-  TextField(reply, "address", AddressOf(node.host, node.port));
+  TextField(reply, "address", text::JoinAddress(node.host, node.port));
   NumberField(reply, "tls_port", node.tls_port);
   NumberField(reply, "sentinel_port", node.sentinel_port);
   TextField(reply, "version", node.version);
@@ -97,7 +92,7 @@ void WriteLeader(ReplyWriter& reply, const FleetReport& report) {
   const bool is_led = !report.leader.empty();
   TextOrNullField(reply, "leader", report.leader);
   TextOrNullField(reply, "leader_address",
-                  is_led ? AddressOf(report.leader_host, report.leader_port) : "");
+                  is_led ? text::JoinAddress(report.leader_host, report.leader_port) : "");
   const bool is_since_known = is_led && report.leads_since_unix_ms != 0;
   IntegerOrNullField(reply, "leader_since", report.leads_since_unix_ms, is_since_known);
 }
@@ -151,10 +146,10 @@ void ClusterStatus(Invocation& call) {
 // Sends the error for a request that only the leader can execute. It names the leader, so that the
 // operator can ask that node.
 void RefuseAsStandby(ReplyWriter& reply, const FleetReport& report) {
-  const std::string leader =
-      report.leader.empty()
-          ? "no node leads at the moment"
-          : "ask " + report.leader + " at " + AddressOf(report.leader_host, report.leader_port);
+  const std::string leader = report.leader.empty()
+                                 ? "no node leads at the moment"
+                                 : "ask " + report.leader + " at " +
+                                       text::JoinAddress(report.leader_host, report.leader_port);
   reply.Error(ErrorCode::kClusterDown, "this node is a standby and cannot hand over; " + leader);
 }
 

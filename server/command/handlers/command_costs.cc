@@ -5,7 +5,6 @@
 #include <string>
 #include <unordered_map>
 
-#include "server/command/handlers/cost_parts.h"
 #include "server/command/pubsub/channels.h"
 #include "server/command/server_parts.h"
 

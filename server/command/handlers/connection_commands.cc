@@ -6,12 +6,11 @@
 #include <optional>
 #include <string>
 
-#include "server/command/auth/greet.h"
 #include "server/command/auth/log_ins.h"
-#include "server/command/client/greeting.h"
+#include "server/command/client/client_wait.h"
 #include "server/command/handlers/command_families.h"
+#include "server/command/handlers/shared_replies.h"
 #include "server/command/server_parts.h"
-#include "server/command/table/client_name.h"
 #include "server/command/table/refusals.h"
 #include "server/command/table/text.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "server/command/delivery/list_delivery.h"
-#include "server/command/environment/unix_time.h"
-#include "server/command/handlers/library_waiters.h"
+#include "server/command/environment/clock.h"
+#include "server/command/handlers/library_lock_info.h"
 #include "server/command/handlers/redis_arguments.h"
 #include "server/command/server_parts.h"
 #include "server/command/table/text.h"

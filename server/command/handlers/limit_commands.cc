@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t kOverridesCostMax = 128 * 1024;
 
 bool WouldCostTooMuch(Invocation& call, std::string_view pattern) {
-  const engine::LimitOverrides& present = call.server.locks.engine().Limits(call.now);
+  const engine::LimitOverrides& present = call.server.locks.engine().limits().Overrides(call.now);
   if (present.Has(call.client.profile.database, pattern)) return false;
   return present.CostMax() + engine::Glob(pattern).CostMax(engine::kKeyBytesMax) >
          kOverridesCostMax;
@@ -59,7 +59,7 @@ void LimitSet(Invocation& call) {
     call.reply.Error(protocol::ErrorCode::kFull,
                      "the patterns of all overrides together would take too long to match against "
                      "each key; use fewer patterns with two or more stars");
-  } else if (call.server.locks.engine().SetLimit(std::move(row), call.now)) {
+  } else if (call.server.locks.engine().limits().Set(std::move(row), call.now)) {
     call.reply.Simple("OK");
   } else {
     RefuseTooMany(call.reply, "overrides of LIMIT (max_limit_overrides)");
@@ -71,12 +71,12 @@ void LimitDel(Invocation& call) {
   const std::string_view pattern = arguments.Pattern();
   if (!arguments.Finish(call.reply)) return;
   const bool was_there =
-      call.server.locks.engine().DropLimit(call.client.profile.database, pattern, call.now);
+      call.server.locks.engine().limits().Drop(call.client.profile.database, pattern, call.now);
   call.reply.Integer(was_there ? 1 : 0);
 }
 
 void LimitList(Invocation& call) {
-  const auto& rows = call.server.locks.engine().Limits(call.now).all();
+  const auto& rows = call.server.locks.engine().limits().Overrides(call.now).all();
   call.reply.ArrayHeader(rows.size());
   for (const engine::LimitOverride& row : rows) {
     WriteOverride(call.reply, call.server.unix_time, row, call.now);

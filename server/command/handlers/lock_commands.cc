@@ -7,10 +7,9 @@
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/lock_answer.h"
 #include "server/command/handlers/lock_options.h"
-#include "server/command/handlers/notify_check.h"
 #include "server/command/handlers/replication.h"
 #include "server/command/handlers/shared_replies.h"
-#include "server/command/handlers/value_keys.h"
+#include "server/command/handlers/value_access.h"
 #include "server/command/server_parts.h"
 #include "server/command/table/argument_reader.h"
 #include "server/command/table/command_docs.h"
@@ -109,7 +108,7 @@ void Check(Invocation& call) {
   const engine::Token token = arguments.Token("token");
   if (!arguments.Finish(call.reply)) return;
   const bool holds =
-      call.server.locks.engine().Check(key, token, call.server.locks.StepAt(call.now));
+      call.server.locks.engine().inspection().Check(key, token, call.server.locks.StepAt(call.now));
   call.reply.Integer(holds ? 1 : 0);
 }
 
@@ -127,7 +126,7 @@ void Cancel(Invocation& call) {
   if (!arguments.Finish(call.reply)) return;
   engine::LockEngine& engine = call.server.locks.engine();
   const engine::Step step = call.server.locks.StepAt(call.now);
-  const engine::ClientIdentity* asker = engine.ClientOfPlace(key, owner, step);
+  const engine::ClientIdentity* asker = engine.inspection().ClientOfPlace(key, owner, step);
   call.is_own_affair = asker == nullptr || IsSameProgram(*asker, call.client.profile);
   const bool had_place = engine.Cancel(key, owner, step);
   call.reply.Integer(had_place ? 1 : 0);

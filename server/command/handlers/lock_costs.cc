@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "server/command/handlers/cost_parts.h"
-#include "server/command/locks/live_events.h"
+#include "server/command/handlers/command_costs.h"
+#include "server/command/locks/event_names.h"
 #include "server/command/server_parts.h"
 #include "server/values/library_locks.h"
 
@@ -42,8 +42,8 @@ Cost AddedRows(const CostQuestion& asked, std::uint64_t rows_max) {
 Cost HoldersOf(const CostQuestion& asked, const engine::KeyName& key) {
   constexpr std::size_t kHoldersMax = 10'000;
   Cost cost = AddedRows(asked, kHoldersMax);
-  const engine::LockInfo info =
-      asked.server.locks.engine().Inspect(key, kHoldersMax, asked.server.locks.StepAt(asked.now));
+  const engine::LockInfo info = asked.server.locks.engine().inspection().Inspect(
+      key, kHoldersMax, asked.server.locks.StepAt(asked.now));
   for (const engine::HolderInfo& holder : info.holders) {
     cost +=
         {kRowBytes + holder.owner.size() + holder.meta.size() + holder.channel.size(), kRowWork};
@@ -85,8 +85,8 @@ Cost Places(const CostQuestion& asked) {
   const std::uint64_t start = NumberAfter(asked, "START", 0);
   const std::uint64_t count = std::min<std::uint64_t>(NumberAfter(asked, "COUNT", 100), 10'000);
   Cost cost = AddedRows(asked, count);
-  const auto places =
-      asked.server.locks.engine().Queue(key, start, count, asked.server.locks.StepAt(asked.now));
+  const auto places = asked.server.locks.engine().inspection().Queue(
+      key, start, count, asked.server.locks.StepAt(asked.now));
   for (const engine::PlaceInfo& place : places) {
     cost += {kRowBytes + place.owner.size() + place.meta.size() + place.channel.size(), kRowWork};
   }
@@ -100,8 +100,8 @@ Cost Places(const CostQuestion& asked) {
 
 template <std::uint64_t work>
 Cost EachHolder(const CostQuestion& asked) {
-  const engine::LockInfo info =
-      asked.server.locks.engine().Inspect(KeyAt(asked, 1), 0, asked.server.locks.StepAt(asked.now));
+  const engine::LockInfo info = asked.server.locks.engine().inspection().Inspect(
+      KeyAt(asked, 1), 0, asked.server.locks.StepAt(asked.now));
   return Plus(asked, {0, work * (info.holder_count + SizeOf(asked, KeyAt(asked, 1)))});
 }
 
@@ -134,8 +134,8 @@ LiveEvents CountLiveEvents(const CostQuestion& asked) {
     for (const auto& claim : claims) live.name_bytes += key.bytes.size() + claim.owner.size();
     live.count += claims.size();
   };
-  add(engine.Inspect(key, kLiveEventsMax / 2, step).holders);
-  add(engine.Queue(key, 0, kLiveEventsMax / 2, step));
+  add(engine.inspection().Inspect(key, kLiveEventsMax / 2, step).holders);
+  add(engine.inspection().Queue(key, 0, kLiveEventsMax / 2, step));
   return live;
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "server/command/table/argument_reader.h"
 #include "server/command/table/command_table.h"
+#include "server/command/table/invocation.h"
 #include "server/engine/api/requests.h"
 #include "server/engine/api/types.h"
 
@@ -23,5 +25,8 @@ void ReadTransferOptions(ArgumentReader& arguments, engine::TransferRequest& req
 
 // Reads the arguments that may follow UNLOCK key owner.
 std::optional<engine::Token> ReadTokenOption(ArgumentReader& arguments);
+
+// Returns false after sending an error if the request cannot use NOTIFY. `key` is one of its keys.
+bool CheckNotify(Invocation& call, std::string_view key, const engine::LockRequest& request);
 
 }  // namespace fairlock::command

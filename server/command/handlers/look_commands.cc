@@ -10,9 +10,8 @@
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/library_lock_break.h"
 #include "server/command/handlers/library_lock_info.h"
-#include "server/command/handlers/library_lock_list.h"
 #include "server/command/handlers/shared_replies.h"
-#include "server/command/handlers/value_keys.h"
+#include "server/command/handlers/value_access.h"
 #include "server/command/locks/lock_replies.h"
 #include "server/command/server_parts.h"
 #include "server/command/table/argument_reader.h"
@@ -59,10 +58,11 @@ void Locked(Invocation& call) {
   if (RefusesUnknownValue(call, key)) return;
   engine::LockEngine& engine = call.server.locks.engine();
   if (has_owner) {
-    call.reply.Integer(engine.IsHeldBy(key, owner, call.server.locks.StepAt(call.now)) ? 1 : 0);
-  } else {
     call.reply.Integer(
-        static_cast<std::int64_t>(engine.CountHolders(key, call.server.locks.StepAt(call.now))));
+        engine.inspection().IsHeldBy(key, owner, call.server.locks.StepAt(call.now)) ? 1 : 0);
+  } else {
+    call.reply.Integer(static_cast<std::int64_t>(
+        engine.inspection().CountHolders(key, call.server.locks.StepAt(call.now))));
   }
 }
 
@@ -74,8 +74,8 @@ void LockInfo(Invocation& call) {
     return WriteLockInfo(call.reply, call.server.unix_time, found->info, call.now,
                          {TypeOfValue(AskedBy(call, key)), found->lock.library});
   }
-  const engine::LockInfo info =
-      call.server.locks.engine().Inspect(key, kHoldersShownMax, call.server.locks.StepAt(call.now));
+  const engine::LockInfo info = call.server.locks.engine().inspection().Inspect(
+      key, kHoldersShownMax, call.server.locks.StepAt(call.now));
   WriteLockInfo(call.reply, call.server.unix_time, info, call.now,
                 {TypeOfValue(AskedBy(call, key))});
 }
@@ -100,9 +100,9 @@ void Queue(Invocation& call) {
   const auto shown = static_cast<std::uint64_t>(count);
   const auto of_library = LibraryQueueOf(AskedBy(call, key), first, shown);
   const std::vector<engine::PlaceInfo> places =
-      of_library
-          ? *of_library
-          : call.server.locks.engine().Queue(key, first, shown, call.server.locks.StepAt(call.now));
+      of_library ? *of_library
+                 : call.server.locks.engine().inspection().Queue(
+                       key, first, shown, call.server.locks.StepAt(call.now));
   call.reply.ArrayHeader(places.size());
   for (const engine::PlaceInfo& place : places) {
     WritePlace(call.reply, call.server.unix_time, place, call.now);
@@ -116,7 +116,7 @@ void Position(Invocation& call) {
   if (!arguments.Finish(call.reply)) return;
   const auto of_library = LibraryPositionOf(AskedBy(call, key), owner);
   const auto position = of_library ? of_library->position
-                                   : call.server.locks.engine().Position(
+                                   : call.server.locks.engine().inspection().Position(
                                          key, owner, call.server.locks.StepAt(call.now));
   if (position) {
     call.reply.Integer(static_cast<std::int64_t>(*position));
@@ -189,19 +189,6 @@ LocksQuery ReadLocksQuery(ArgumentReader& arguments, std::uint8_t db) {
   return query;
 }
 
-void WriteSummary(protocol::ReplyWriter& reply, const engine::LockSummary& lock) {
-  reply.ArrayHeader(9);
-  reply.Bulk(lock.key.bytes);
-  reply.Integer(static_cast<std::int64_t>(lock.holder_count));
-  reply.Integer(static_cast<std::int64_t>(lock.waiter_count));
-  reply.Integer(lock.longest_wait_ms);
-  reply.Integer(lock.oldest_hold_ms);
-  reply.Bulk(lock.label);
-  reply.Integer(lock.limit);
-  reply.Bulk(lock.first_owner);
-  reply.Integer(lock.key.db);
-}
-
 void ListLocks(Invocation& call) {
   ArgumentReader arguments(call.arguments);
   LocksQuery query = ReadLocksQuery(arguments, call.client.profile.database);
@@ -213,7 +200,7 @@ void ListLocks(Invocation& call) {
   query.filter.budget = &walk;
   std::uint64_t cursor = query.cursor;
   if ((cursor & kValuesCursorBit) == 0) {
-    cursor = call.server.locks.engine().Scan(
+    cursor = call.server.locks.engine().inspection().Scan(
         cursor, query.count, query.filter, call.now, [&](const engine::LockSummary& lock) {
           if (values::IsBesideLock(lock.key.bytes, lock.first_owner)) return;
           if (call.client.rights.MayRead(lock.key.bytes, walk.compared())) found.push_back(lock);
@@ -228,8 +215,8 @@ void ListLocks(Invocation& call) {
   call.reply.ArrayHeader(2);
   call.reply.Bulk(std::to_string(cursor));
   call.reply.ArrayHeader(found.size() + of_libraries.size());
-  for (const engine::LockSummary& lock : found) WriteSummary(call.reply, lock);
-  for (const LibraryRow& row : of_libraries) WriteLibraryRow(call.reply, row);
+  for (const engine::LockSummary& lock : found) WriteLockRow(call.reply, {lock});
+  for (const LibraryRow& row : of_libraries) WriteLockRow(call.reply, ShownRowOf(row));
 }
 
 // Describes the client in the format of CLIENT LIST.
@@ -279,7 +266,7 @@ void Break(Invocation& call) {
   if (!arguments.Finish(call.reply)) return;
   engine::LockEngine& engine = call.server.locks.engine();
   // Expires overdue holds first, so that they do not count as ended by force.
-  engine.CountHolders(key, call.server.locks.StepAt(call.now));
+  engine.inspection().CountHolders(key, call.server.locks.StepAt(call.now));
   record::History* history = call.server.recorder.history();
   if (history != nullptr) history->BeginForce(Describe(call.client.profile), reason);
   if (grace_ms > 0) {

@@ -7,14 +7,13 @@
 #include "server/command/handlers/command_costs.h"
 #include "server/command/handlers/command_families.h"
 #include "server/command/locks/event_names.h"
-#include "server/command/locks/live_events.h"
 #include "server/command/locks/lock_message.h"
 #include "server/command/locks/lock_replies.h"
 #include "server/command/server_parts.h"
 #include "server/command/table/argument_reader.h"
 #include "server/command/table/glob_walk.h"
 #include "server/command/table/text.h"
-#include "server/record/quantiles.h"
+#include "server/record/duration_histogram.h"
 
 namespace fairlock::command {
 
@@ -156,7 +155,8 @@ void History(Invocation& call) {
   if (RefusesCost(call)) return;
   // Expires overdue holds and waits of the key first, so that the history includes them.
   if (query.key) {
-    call.server.locks.engine().CountHolders(*query.key, call.server.locks.StepAt(call.now));
+    call.server.locks.engine().inspection().CountHolders(*query.key,
+                                                         call.server.locks.StepAt(call.now));
   }
   record::HistoryPage page = history->Search(query);
   const record::KnownSince known = history->known_since();

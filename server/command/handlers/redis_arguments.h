@@ -79,4 +79,27 @@ bool IsOperandOrRefuse(Invocation& call, const ValueCondition& condition);
 // kLeaving or a refusal.
 void RefuseWrite(Invocation& call, std::string_view key, const engine::WriteResult& result);
 
+// Returns the form of EX, PX, EXAT or PXAT; null if it is another word.
+const TimeForm* FindLeaseOption(std::string_view word);
+
+struct SetOptions {
+  bool is_new = false;
+  bool is_held = false;
+  bool keeps_end = false;
+  bool gets = false;
+  std::optional<ValueCondition> condition;
+  const TimeForm* form = nullptr;  // the form of EX, PX, EXAT or PXAT; null: none was given
+  std::string_view lease;
+};
+
+// Reads the options from that argument on; `is_of_several` if they are those of MSETEX. As in
+// Redis, an option may be repeated, but it cannot be combined with an option that excludes it.
+// Returns nullopt after sending an error.
+std::optional<SetOptions> ReadSetOptions(Invocation& call, std::size_t begin, bool is_of_several);
+
+// Returns a request with these options, still without key and value; nullopt after sending an
+// error, which names the command.
+std::optional<engine::WriteRequest> RequestOf(Invocation& call, const SetOptions& options,
+                                              std::string_view command);
+
 }  // namespace fairlock::command

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "server/command/cluster/node_id.h"
 #include "server/command/cluster/slots.h"
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/redis_arguments.h"

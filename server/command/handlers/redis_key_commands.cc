@@ -9,7 +9,7 @@
 #include "server/command/handlers/command_costs.h"
 #include "server/command/handlers/command_families.h"
 #include "server/command/handlers/redis_arguments.h"
-#include "server/command/handlers/value_keys.h"
+#include "server/command/handlers/value_access.h"
 #include "server/command/server_parts.h"
 #include "server/command/table/refusals.h"
 #include "server/command/table/text.h"

@@ -200,7 +200,8 @@ std::optional<Destination> FindDestination(Invocation& call) {
   const engine::Step at_now = call.server.locks.StepAt(call.now);
   destination.is_lock = call.server.values.IsLock(destination.key, call.now);
   if (!destination.is_lock) return destination;
-  const engine::LockInfo info = call.server.locks.engine().Inspect(destination.key, 0, at_now);
+  const engine::LockInfo info =
+      call.server.locks.engine().inspection().Inspect(destination.key, 0, at_now);
   const bool is_free_afterwards =
       info.waiter_count == 0 && info.reserved_count == 0 && info.cooling_ms == 0;
   if (is_free_afterwards && LocksOf(call).Look(destination.key, at_now).is_redis_way) {

@@ -10,9 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "server/command/handlers/cost_parts.h"
+#include "server/command/handlers/command_costs.h"
 #include "server/command/handlers/redis_arguments.h"
 #include "server/command/handlers/shared_replies.h"
+#include "server/command/server_parts.h"
 #include "server/command/table/command_docs.h"
 #include "server/command/table/refusals.h"
 #include "server/command/table/text.h"
@@ -273,6 +274,43 @@ void BeginElementPage(Invocation& call, std::size_t replies, std::uint64_t next_
   call.reply.ArrayHeader(2);
   call.reply.Bulk(std::to_string(next_cursor));
   call.reply.ArrayHeader(replies);
+}
+
+std::string_view NameOfType(values::ValueType type) {
+  switch (type) {
+    case values::ValueType::kHash:
+      return "hash";
+    case values::ValueType::kList:
+      return "list";
+    case values::ValueType::kSortedSet:
+      return "zset";
+    case values::ValueType::kSet:
+      return "set";
+  }
+  return "";
+}
+
+values::Value* ValueOf(const Invocation& call, const engine::KeyName& key) {
+  return call.server.values.Find(key, call.now);
+}
+
+bool RefusesValue(Invocation& call, const engine::KeyName& key) {
+  if (ValueOf(call, key) == nullptr) return false;
+  RefuseType(call.reply);
+  return true;
+}
+
+bool ExpireValue(const Invocation& call, values::Value& value,
+                 const engine::ExpiryRequest& request) {
+  Values& values = call.server.values;
+  if (!request.MayChange(value.deadline(), call.now)) return false;
+  if (request.lease_ms && *request.lease_ms <= 0) {
+    values.Delete(value);
+    return true;
+  }
+  values.store().SetTtl(value, request.lease_ms, call.now);
+  values.PublishGeneric(value, request.lease_ms ? "expire" : "persist");
+  return true;
 }
 
 }  // namespace fairlock::command

@@ -6,7 +6,7 @@
 #include <string>
 #include <variant>
 
-#include "server/command/handlers/cost_parts.h"
+#include "server/command/handlers/command_costs.h"
 #include "server/command/handlers/sorted_set_ranges.h"
 #include "server/command/handlers/value_access.h"
 #include "server/command/server_parts.h"

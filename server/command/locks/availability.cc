@@ -1,6 +1,7 @@
 #include "server/command/locks/availability.h"
 
 #include <string>
+#include <utility>
 
 #include "server/command/table/command_table.h"
 
@@ -53,7 +54,7 @@ Availability::Availability(engine::LockEngine& engine, ResourceMeter& resources,
 
 void Availability::set_service(Service service) {
   service_ = service;
-  engine_.set_short_of_space(service == Service::kShortOfSpace);
+  engine_.bounds().set_short_of_space(service == Service::kShortOfSpace);
   ChooseRefusedFlags();
 }
 
@@ -71,7 +72,7 @@ void Availability::NoteChange() {
 
 void Availability::LiftBounds(bool are_lifted) {
   are_bounds_lifted_ = are_lifted;
-  engine_.set_bounds_lifted(are_lifted);
+  engine_.bounds().set_lifted(are_lifted);
   ChooseRefusedFlags();
 }
 
@@ -112,9 +113,22 @@ void Availability::BoundMemory(std::uint64_t bytes_max, engine::TimeMs now) {
 }
 
 void Availability::ReactToMemory() {
-  engine_.set_short_of_memory(memory_.is_short());
+  engine_.bounds().set_short_of_memory(memory_.is_short());
   ChooseRefusedFlags();
   log_.LogMemoryShort(memory_.is_short(), memory_.used_bytes(), memory_.bytes_max());
+}
+
+void MemoryBound::set_bytes_max(std::uint64_t bytes) {
+  bytes_max_ = bytes;
+  ask_at_ = 0;
+}
+
+bool MemoryBound::Look(engine::TimeMs now) {
+  const bool asks_anew = now >= ask_at_;
+  if (asks_anew) ask_at_ = now + kLookEveryMs;
+  if (is_on()) used_bytes_ = resources_.MemoryInUse(asks_anew);
+  const bool is_short = is_on() && used_bytes_ > bytes_max_;
+  return std::exchange(is_short_, is_short) != is_short;
 }
 
 }  // namespace fairlock::command

@@ -6,11 +6,40 @@
 
 #include "protocol/reply_writer.h"
 #include "server/command/environment/environment.h"
-#include "server/command/environment/memory_bound.h"
 #include "server/engine/api/types.h"
 #include "server/engine/lock_engine.h"
 
 namespace fairlock::command {
+
+// Measures the memory in use and compares it with a bound. Memory is measured before requests are
+// executed, so an idle server never measures it. The allocator is asked at most once every
+// kLookEveryMs; in between, allocations and frees of the loop thread are counted. Without a bound
+// this costs nothing. Loop-confined.
+class MemoryBound {
+ public:
+  static constexpr engine::DurationMs kLookEveryMs = 10;
+
+  explicit MemoryBound(ResourceMeter& resources) : resources_(resources) {}
+
+  // 0: no bound.
+  std::uint64_t bytes_max() const { return bytes_max_; }
+  bool is_on() const { return bytes_max_ != 0; }
+  // Takes effect at the next Look.
+  void set_bytes_max(std::uint64_t bytes);
+
+  // Returns true if memory has just become short, or is no longer short.
+  bool Look(engine::TimeMs now);
+  bool is_short() const { return is_short_; }
+  // As measured by the last Look.
+  std::uint64_t used_bytes() const { return used_bytes_; }
+
+ private:
+  ResourceMeter& resources_;
+  std::uint64_t bytes_max_ = 0;
+  std::uint64_t used_bytes_ = 0;
+  engine::TimeMs ask_at_ = 0;
+  bool is_short_ = false;
+};
 
 // What the server can do at the moment.
 enum class Service : std::uint8_t {

@@ -1,47 +1,86 @@
 #include "server/command/locks/lock_replies.h"
 
+#include <concepts>
 #include <optional>
-#include <string>
+#include <span>
+#include <type_traits>
+#include <vector>
 
-#include "server/command/environment/unix_time.h"
+#include "protocol/lock_columns.h"
 #include "server/command/locks/locks.h"
 
 namespace fairlock::command {
 
 namespace {
 
-template <typename Number>
-void IntegerOrNull(protocol::ReplyWriter& reply, const std::optional<Number>& number) {
-  if (number) {
-    reply.Integer(static_cast<std::int64_t>(*number));
+void WriteHolders(protocol::ReplyWriter& reply, const UnixTime& unix_time,
+                  std::span<const engine::HolderInfo> holders, engine::TimeMs now);
+
+void WriteShown(protocol::ReplyWriter& reply, std::string_view text) { reply.Bulk(text); }
+
+template <std::integral Number>
+void WriteShown(protocol::ReplyWriter& reply, Number number) {
+  reply.Integer(static_cast<std::int64_t>(number));
+}
+
+template <typename Value>
+void WriteShown(protocol::ReplyWriter& reply, const std::optional<Value>& value) {
+  if (value) {
+    WriteShown(reply, *value);
   } else {
     reply.Null();
   }
 }
 
-void BulkOrNull(protocol::ReplyWriter& reply, std::string_view text) {
-  if (text.empty()) {
-    reply.Null();
+// Reads a field of `shown` as its table says.
+template <typename Source, typename Member>
+decltype(auto) ReadShown(const Source& shown, Member read) {
+  if constexpr (std::is_member_object_pointer_v<Member>) {
+    return (shown.info.*read);
   } else {
-    reply.Bulk(text);
+    return read(shown);
   }
 }
 
-void CountField(protocol::ReplyWriter& reply, std::string_view name, std::uint64_t count) {
-  IntegerField(reply, name, static_cast<std::int64_t>(count));
+template <typename Value>
+constexpr bool kIsText = std::is_convertible_v<Value, std::string_view>;
+
+// Writes the map that the table describes.
+template <typename Table, typename Source>
+void WriteMap(protocol::ReplyWriter& reply, const Source& shown) {
+  const auto is_missing = [&shown](const protocol::Field& field, auto read) {
+    if constexpr (kIsText<decltype(ReadShown(shown, read))>) {
+      return field.is_optional && std::string_view(ReadShown(shown, read)).empty();
+    }
+    return false;
+  };
+  std::size_t count = 0;
+  Table::ForEach([&](const protocol::Field& field, auto read) {
+    if (!is_missing(field, read)) ++count;
+  });
+  reply.MapHeader(count);
+  Table::ForEach([&](const protocol::Field& field, auto read) {
+    if (is_missing(field, read)) return;
+    decltype(auto) value = ReadShown(shown, read);
+    using Value = std::decay_t<decltype(value)>;
+    reply.Bulk(field.name);
+    if constexpr (std::is_same_v<Value, std::vector<engine::HolderInfo>>) {
+      WriteHolders(reply, shown.unix_time, value, shown.now);
+    } else if constexpr (kIsText<Value>) {
+      const std::string_view text = value;
+      WriteShown(reply, field.is_nullable && text.empty() ? std::nullopt : std::optional(text));
+    } else {
+      WriteShown(reply, value);
+    }
+  });
 }
 
-// The number of fields that identify the client.
-constexpr std::size_t kClientFields = 4;
-
-void WriteClient(protocol::ReplyWriter& reply, const engine::ClientIdentity& client) {
-  reply.Bulk("address");
-  BulkOrNull(reply, client.address);
-  reply.Bulk("name");
-  BulkOrNull(reply, client.name);
-  reply.Bulk("user");
-  BulkOrNull(reply, client.user);
-  IntegerField(reply, "connected", client.is_connected ? 1 : 0);
+void WriteHolders(protocol::ReplyWriter& reply, const UnixTime& unix_time,
+                  std::span<const engine::HolderInfo> holders, engine::TimeMs now) {
+  reply.ArrayHeader(holders.size());
+  for (const engine::HolderInfo& holder : holders) {
+    WriteMap<HolderFields>(reply, ShownHolder{holder, unix_time, now});
+  }
 }
 
 }  // namespace
@@ -84,139 +123,61 @@ std::string_view ReasonName(engine::DenialReason reason) {
   return {};
 }
 
-void WriteHolder(protocol::ReplyWriter& reply, const UnixTime& unix_time,
-                 const engine::HolderInfo& holder, engine::TimeMs now) {
-  reply.MapHeader(13 + kClientFields);
-  reply.Bulk("owner");
-  reply.Bulk(holder.owner);
-  IntegerField(reply, "token", static_cast<std::int64_t>(holder.token));
-  reply.Bulk("meta");
-  BulkOrNull(reply, holder.meta);
-  reply.Bulk("label");
-  BulkOrNull(reply, holder.label);
-  IntegerField(reply, "since", unix_time.MsOf(holder.since, now));
-  IntegerField(reply, "held_ms", holder.held_ms);
-  reply.Bulk("ttl_ms");
-  IntegerOrNull(reply, holder.ttl_ms);
-  IntegerField(reply, "limit", holder.mode.limit);
-  WriteClient(reply, *holder.client);
-  reply.Bulk("mode");
-  reply.Bulk(ModeName(holder.mode));
-  reply.Bulk("session");
-  BulkOrNull(reply, !holder.has_session ? "" : holder.is_session_open ? "open" : "lost");
-  IntegerField(reply, "keys", static_cast<std::int64_t>(holder.key_count));
-  reply.Bulk("channel");
-  BulkOrNull(reply, holder.channel);
-  IntegerField(reply, "leaving", holder.is_leaving ? 1 : 0);
-}
-
 void WritePlace(protocol::ReplyWriter& reply, const UnixTime& unix_time,
                 const engine::PlaceInfo& place, engine::TimeMs now) {
-  reply.MapHeader(13 + kClientFields);
-  IntegerField(reply, "position", static_cast<std::int64_t>(place.position));
-  reply.Bulk("owner");
-  reply.Bulk(place.owner);
-  reply.Bulk("meta");
-  BulkOrNull(reply, place.meta);
-  reply.Bulk("label");
-  BulkOrNull(reply, place.label);
-  IntegerField(reply, "since", unix_time.MsOf(place.since, now));
-  IntegerField(reply, "waited_ms", place.waited_ms);
-  reply.Bulk("wait_left_ms");
-  IntegerOrNull(reply, place.wait_left_ms);
-  IntegerField(reply, "limit", place.mode.limit);
-  WriteClient(reply, *place.client);
-  reply.Bulk("mode");
-  reply.Bulk(ModeName(place.mode));
-  reply.Bulk("state");
-  reply.Bulk(place.is_waiting ? "waiting" : place.is_reserved ? "reserved" : "absent");
-  reply.Bulk("keep_ms");
-  IntegerOrNull(reply, place.keep_left_ms);
-  IntegerField(reply, "keys", static_cast<std::int64_t>(place.key_count));
-  reply.Bulk("channel");
-  BulkOrNull(reply, place.channel);
+  WriteMap<PlaceFields>(reply, ShownPlace{place, unix_time, now});
 }
 
 void WriteOverride(protocol::ReplyWriter& reply, const UnixTime& unix_time,
                    const engine::LimitOverride& row, engine::TimeMs now) {
-  reply.MapHeader(8);
-  reply.Bulk("pattern");
-  reply.Bulk(row.pattern);
-  IntegerField(reply, "db", row.db);
-  IntegerField(reply, "limit", row.limit);
-  reply.Bulk("reason");
-  BulkOrNull(reply, row.reason);
-  reply.Bulk("user");
-  reply.Bulk(row.user);
-  reply.Bulk("address");
-  reply.Bulk(row.address);
-  IntegerField(reply, "since", unix_time.MsOf(row.since, now));
-  reply.Bulk("left_ms");
-  const bool has_end = row.end < engine::kNever;
-  IntegerOrNull(reply, has_end ? std::optional(row.end - now) : std::nullopt);
+  WriteMap<OverrideFields>(reply, ShownOverride{row, unix_time, now});
+}
+
+void WriteLockInfo(protocol::ReplyWriter& reply, const UnixTime& unix_time,
+                   const engine::LockInfo& info, engine::TimeMs now, const ShownValue& value) {
+  WriteMap<LockInfoFields>(reply, ShownLock{{info, unix_time, now}, value});
+}
+
+void WriteLockRow(protocol::ReplyWriter& reply, const LockRow& lock) {
+  // Columns are left out only at the end, so nil takes the place of one that others follow.
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < protocol::kLockColumns.size(); ++i) {
+    if (!protocol::kLockColumns[i].is_optional || !lock.library.empty()) count = i + 1;
+  }
+  reply.ArrayHeader(count);
+  std::size_t column = 0;
+  protocol::LockColumns::ForEach([&](const protocol::Field& field, auto read) {
+    if (column++ >= count) return;
+    if (field.is_optional && lock.library.empty()) return reply.Null();
+    WriteShown(reply, read(lock));
+  });
 }
 
 void WriteExplanation(protocol::ReplyWriter& reply, Locks& locks, const UnixTime& unix_time,
                       const ExplainedRequest& request, const ExplainedOutcome& outcome,
                       engine::TimeMs now) {
   const engine::Explanation explanation =
-      locks.engine().Explain(request.key, request.owner, locks.StepAt(now));
+      locks.engine().inspection().Explain(request.key, request.owner, locks.StepAt(now));
   reply.MapHeader(request.names_key ? 9 : 8);
   reply.Bulk("status");
   reply.Bulk(outcome.status);
   reply.Bulk("reason");
-  BulkOrNull(reply, ReasonName(outcome.reason));
+  const bool has_reason = outcome.reason != engine::DenialReason::kNone;
+  WriteShown(reply, has_reason ? std::optional(ReasonName(outcome.reason)) : std::nullopt);
   reply.Bulk("token");
-  IntegerOrNull(reply, outcome.token == 0 ? std::nullopt : std::optional(outcome.token));
+  WriteShown(reply, outcome.token == 0 ? std::nullopt : std::optional(outcome.token));
   reply.Bulk("ttl_ms");
-  IntegerOrNull(reply, explanation.ttl_ms);
+  WriteShown(reply, explanation.ttl_ms);
   reply.Bulk("position");
-  IntegerOrNull(reply, explanation.position);
+  WriteShown(reply, explanation.position);
   IntegerField(reply, "waiters", static_cast<std::int64_t>(explanation.waiter_count));
   reply.Bulk("eta_ms");
-  IntegerOrNull(reply, explanation.eta_ms);
+  WriteShown(reply, explanation.eta_ms);
   reply.Bulk("holders");
-  reply.ArrayHeader(explanation.holders.size());
-  for (const engine::HolderInfo& holder : explanation.holders) {
-    WriteHolder(reply, unix_time, holder, now);
-  }
+  WriteHolders(reply, unix_time, explanation.holders, now);
   if (!request.names_key) return;
   reply.Bulk("key");
   reply.Bulk(request.key.bytes);
-}
-
-void WriteLockInfo(protocol::ReplyWriter& reply, const UnixTime& unix_time,
-                   const engine::LockInfo& info, engine::TimeMs now, const ShownValue& value) {
-  reply.MapHeader(13U + (value.type.empty() ? 0U : 1U) + (value.library.empty() ? 0U : 1U));
-  IntegerField(reply, "limit", info.limit);
-  reply.Bulk("mode");
-  const std::string_view without_holder = value.type.empty() ? "free" : "value";
-  reply.Bulk(info.holder_count == 0 ? without_holder : ModeName({info.limit, info.is_shared}));
-  reply.Bulk("holders");
-  reply.ArrayHeader(info.holders.size());
-  for (const engine::HolderInfo& holder : info.holders) {
-    WriteHolder(reply, unix_time, holder, now);
-  }
-  CountField(reply, "waiters", info.waiter_count);
-  CountField(reply, "acquired", info.counters.acquired);
-  CountField(reply, "granted_after_wait", info.counters.granted_after_wait);
-  CountField(reply, "denied", info.counters.denied);
-  CountField(reply, "expired", info.counters.expired);
-  reply.Bulk("hold_mean_ms");
-  IntegerOrNull(reply, info.counters.hold_mean_ms);
-  reply.Bulk("wait_mean_ms");
-  IntegerOrNull(reply, info.counters.wait_mean_ms);
-  CountField(reply, "reserved", info.reserved_count);
-  IntegerField(reply, "cooling_ms", info.cooling_ms);
-  reply.Bulk("override");
-  IntegerOrNull(reply, info.limit_override);
-  if (!value.type.empty()) {
-    reply.Bulk("type");
-    reply.Bulk(value.type);
-  }
-  if (value.library.empty()) return;
-  reply.Bulk("library");
-  reply.Bulk(value.library);
 }
 
 }  // namespace fairlock::command

@@ -1,20 +1,19 @@
 // Writes locks, holders and places into replies.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "protocol/reply_writer.h"
-#include "server/engine/api/inspection.h"
+#include "server/command/locks/lock_fields.h"
 #include "server/engine/api/types.h"
-#include "server/engine/state/limit_overrides.h"
 
 namespace fairlock::command {
 
 class Locks;
-class UnixTime;
 
 std::string_view ReasonName(engine::DenialReason reason);
-std::string_view ModeName(const engine::Mode& mode);
 
 // What EXPLAIN says about the outcome of a LOCK, in addition to the state of the key.
 struct ExplainedOutcome {
@@ -39,19 +38,21 @@ void WriteExplanation(protocol::ReplyWriter& reply, Locks& locks, const UnixTime
 // Writes one field of a map.
 void IntegerField(protocol::ReplyWriter& reply, std::string_view name, std::int64_t value);
 
-// Each writes one map.
-void WriteHolder(protocol::ReplyWriter& reply, const UnixTime& unix_time,
-                 const engine::HolderInfo& holder, engine::TimeMs now);
-// What LOCKINFO shows if the key has a small value. Each field is written only if it is not empty.
-struct ShownValue {
-  std::string_view type = {};     // as TYPE names it
-  std::string_view library = {};  // of the lock that it is, or of a free lock with waiters
-};
+// Each writes one map, of the fields in lock_fields.h.
 void WriteLockInfo(protocol::ReplyWriter& reply, const UnixTime& unix_time,
                    const engine::LockInfo& info, engine::TimeMs now, const ShownValue& value = {});
 void WritePlace(protocol::ReplyWriter& reply, const UnixTime& unix_time,
                 const engine::PlaceInfo& place, engine::TimeMs now);
 void WriteOverride(protocol::ReplyWriter& reply, const UnixTime& unix_time,
                    const engine::LimitOverride& row, engine::TimeMs now);
+
+// A lock as LOCKS shows it.
+struct LockRow : engine::LockSummary {
+  std::string_view library = {};  // empty: a lock of fairlock's own
+  // Only with `library`: the time until the last hold ends; none: it has no end.
+  std::optional<engine::DurationMs> ttl_ms = {};
+};
+// Writes a row of LOCKS, of the columns in protocol/lock_columns.h.
+void WriteLockRow(protocol::ReplyWriter& reply, const LockRow& lock);
 
 }  // namespace fairlock::command

@@ -1,19 +1,25 @@
 // The lock engine, the effects that have not been delivered yet, and the listeners to its events.
 #pragma once
 
+#include "contracts/loop_confined.h"
 #include "server/engine/api/effects.h"
-#include "server/engine/api/event_fan.h"
+#include "server/engine/api/event.h"
 #include "server/engine/lock_engine.h"
 
 namespace fairlock::command {
 
-// Loop-confined.
-class Locks {
+class Locks : contracts::LoopConfined {
  public:
   explicit Locks(const engine::EngineOptions& options) : engine_(options) {}
 
-  engine::LockEngine& engine() { return engine_; }
-  const engine::LockEngine& engine() const { return engine_; }
+  engine::LockEngine& engine() {
+    AssertInLoop();
+    return engine_;
+  }
+  const engine::LockEngine& engine() const {
+    AssertInLoop();
+    return engine_;
+  }
   engine::Effects& effects() { return effects_; }
   // Returns the time and the effects, which must be passed to each call of the engine.
   engine::Step StepAt(engine::TimeMs now) { return {now, effects_}; }

@@ -11,9 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "server/command/client/subscriptions.h"
+#include "server/command/client/client.h"
 #include "server/command/client/unsent_grants.h"
-#include "server/command/pubsub/channel.h"
 #include "server/command/pubsub/pattern_list.h"
 #include "server/command/table/glob_walk.h"
 #include "server/engine/api/glob.h"

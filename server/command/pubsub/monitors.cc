@@ -4,6 +4,9 @@
 
 #include "server/command/client/client.h"
 #include "server/command/table/text.h"
+#include "text/address.h"
+#include "text/ascii.h"
+#include "text/hexadecimal.h"
 
 namespace fairlock::command {
 
@@ -41,16 +44,14 @@ class Secrets {
 };
 
 void AppendByte(std::string& out, char c) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  constexpr std::string_view kEscaped = "\n\r\t\a\b\\\"";
-  constexpr std::string_view kLetters = "nrtab\\\"";
+  constexpr std::string_view kEscaped = "\a\b\\\"";
+  constexpr std::string_view kLetters = "ab\\\"";
   if (const std::size_t at = kEscaped.find(c); at != std::string_view::npos) {
     out.append(1, '\\').append(1, kLetters[at]);
-  } else if (c >= ' ' && c <= '~') {
+  } else if (text::IsPrintable(c)) {
     out += c;
   } else {
-    const auto value = static_cast<unsigned char>(c);
-    out.append("\\x").append(1, kHex[value >> 4]).append(1, kHex[value & 15]);
+    text::AppendEscape(out, c);
   }
 }
 
@@ -66,7 +67,7 @@ void AppendAddress(std::string& out, std::string_view peer) {
     return;
   }
   // The peer is "/path/of/socket:0", whose number has no meaning.
-  out.append("unix:").append(peer.substr(0, peer.rfind(':')));
+  out.append("unix:").append(text::SplitAddress(peer).host);
 }
 
 }  // namespace

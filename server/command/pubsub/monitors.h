@@ -7,7 +7,7 @@
 
 #include "protocol/arguments.h"
 #include "server/command/table/command_table.h"
-#include "server/command/table/origin.h"
+#include "server/command/table/invocation.h"
 
 namespace fairlock::command {
 

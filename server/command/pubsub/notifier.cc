@@ -70,7 +70,7 @@ void Notifier::NoticeLastSubscriberGone(std::string_view name, ChannelKind kind)
 }
 
 void Notifier::NoteChange(std::string_view name, ChannelKind kind) {
-  if (kind == ChannelKind::kPattern || !locks_.engine().KnowsChannel(name)) return;
+  if (kind == ChannelKind::kPattern || !locks_.engine().channels().Knows(name)) return;
   changed_.emplace_back(name);
 }
 
@@ -88,9 +88,9 @@ void Notifier::FollowSubscribers(engine::TimeMs now) {
   if (changed_.empty()) return;
   for (const std::string& name : std::exchange(changed_, {})) {
     if (channels_.CountNotified(name) > 0) {
-      locks_.engine().OpenChannel(name, locks_.StepAt(now));
+      locks_.engine().channels().Open(name, locks_.StepAt(now));
     } else {
-      locks_.engine().CloseChannel(name, locks_.StepAt(now));
+      locks_.engine().channels().Close(name, locks_.StepAt(now));
     }
   }
 }

@@ -7,7 +7,7 @@
 
 #include "server/command/pubsub/channels.h"
 #include "server/command/pubsub/held_messages.h"
-#include "server/engine/api/notice.h"
+#include "server/engine/api/event.h"
 #include "server/engine/api/types.h"
 
 namespace fairlock::command {

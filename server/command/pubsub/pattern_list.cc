@@ -4,7 +4,6 @@
 #include <cassert>
 #include <iterator>
 
-#include "server/command/pubsub/channel.h"
 #include "server/engine/api/types.h"
 
 namespace fairlock::command {

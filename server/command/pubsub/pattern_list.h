@@ -1,9 +1,11 @@
 // The patterns that have subscribers, and which of them match a channel.
 #pragma once
 
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +14,15 @@
 
 namespace fairlock::command {
 
-struct Channel;
+class Client;
+
+// A channel or pattern to which clients are subscribed. Every channel has one kind and at least one
+// subscriber.
+struct Channel {
+  std::string_view name;                     // a view of the channel's key in the map
+  std::unique_ptr<const engine::Glob> glob;  // null: not a pattern
+  boost::unordered_flat_set<Client*> subscribers;
+};
 
 // A message is matched only against patterns whose literal beginning (head) is a prefix of the
 // message's channel, so a million patterns for other keys do not make a message more expensive.

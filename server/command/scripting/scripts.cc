@@ -1,5 +1,6 @@
 #include "server/command/scripting/scripts.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -9,17 +10,32 @@
 #include "server/command/delivery/effect_delivery.h"
 #include "server/command/environment/environment.h"
 #include "server/command/execution/executor.h"
-#include "server/command/execution/request_prefetch.h"
+#include "server/command/execution/request_pipeline.h"
 #include "server/command/locks/availability.h"
 #include "server/command/locks/locks.h"
-#include "server/command/scripting/acquire_scripts.h"
 #include "server/command/statistics/statistics.h"
 #include "server/command/table/invocation.h"
 #include "server/command/table/text.h"
+#include "server/script/digest.h"
 
 namespace fairlock::command {
 
 namespace {
+
+const auto& AcquireScripts() {
+  static const std::array scripts = {
+      script::ParseDigest("e5a322e2634ef59a516e8ea150cb085afafee684"),  // of redlock 4.2
+      script::ParseDigest("96da70f7716f27d278a5218544df37fd8b0a5e4c"),  // of redlock 5.0
+  };
+  return scripts;
+}
+
+// Whether the script, called with one key, the value and a lease in ms, takes the lock with EXISTS
+// and SET, which together have the same effect as SET NX. If the key is held, such a script does
+// not pass the value to any command.
+bool AsksByExists(const script::Digest& digest) {
+  return std::ranges::find(AcquireScripts(), digest) != AcquireScripts().end();
+}
 
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr const char* kNoTimeLeft =

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "protocol/reply_writer.h"
-#include "server/command/table/request_window.h"
+#include "server/command/table/invocation.h"
 #include "server/engine/api/types.h"
 #include "server/script/host.h"
 #include "server/script/interpreter.h"

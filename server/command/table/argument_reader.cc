@@ -8,7 +8,7 @@
 #include "server/command/table/glob_walk.h"
 #include "server/command/table/nearest_word.h"
 #include "server/command/table/text.h"
-#include "server/engine/api/label_rules.h"
+#include "server/engine/api/key_rules.h"
 
 namespace fairlock::command {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/engine/api/match_budget.h"
+#include "server/engine/api/glob.h"
 #include "server/engine/lock_engine.h"
 
 namespace fairlock::command {

@@ -8,20 +8,21 @@
 #include <string_view>
 
 #include "server/engine/api/glob.h"
+#include "text/ascii.h"
+#include "text/number.h"
 
 namespace fairlock::command {
 
-inline char ToUpper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
-inline char ToLower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-// ASCII only.
-bool EqualsIgnoreCase(std::string_view a, std::string_view b);
-std::string Lowered(std::string_view text);
+using engine::MatchesGlob;
+using text::EqualsIgnoreCase;
+using text::Lowered;
+using text::ToLower;
+using text::ToUpper;
 
 // Parses a whole decimal number with an optional minus sign; nullopt for other text or overflow.
-std::optional<std::int64_t> ParseInteger(std::string_view text);
-
-using engine::MatchesGlob;
+inline std::optional<std::int64_t> ParseInteger(std::string_view digits) {
+  return text::ParseNumber<std::int64_t>(digits);
+}
 
 // Makes bytes fit for messages: shows unprintable bytes and quotes as \xHH, and truncates after
 // `bytes_max` bytes.

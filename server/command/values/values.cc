@@ -11,7 +11,7 @@ Values::Values(Locks& locks, WatchedKeys& watched_keys, EventPublisher& events)
 }
 
 bool Values::IsLock(const engine::KeyName& key, engine::TimeMs now) {
-  const engine::LockInfo info = locks_.engine().Inspect(key, 0, locks_.StepAt(now));
+  const engine::LockInfo info = locks_.engine().inspection().Inspect(key, 0, locks_.StepAt(now));
   return info.holder_count > 0 || info.waiter_count > 0 || info.reserved_count > 0 ||
          info.cooling_ms > 0;
 }

@@ -7,7 +7,7 @@
 #include "server/command/locks/locks.h"
 #include "server/command/pubsub/event_publisher.h"
 #include "server/command/pubsub/key_events.h"
-#include "server/command/transactions/watched_keys.h"
+#include "server/command/transactions/transactions.h"
 #include "server/engine/api/types.h"
 #include "server/values/list_waiters.h"
 #include "server/values/value_limits.h"

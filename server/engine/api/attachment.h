@@ -4,10 +4,22 @@
 #include <boost/intrusive/list.hpp>
 #include <cassert>
 #include <cstdint>
-
-#include "server/engine/api/client_identity.h"
+#include <string>
 
 namespace fairlock::engine {
+
+// A small reference into the table of clients; fits 20 bits. Zero means an unknown client.
+using ClientRef = std::uint32_t;
+inline constexpr ClientRef kUnknownClient = 0;
+inline constexpr ClientRef kClientRefMax = (1U << 20) - 1;
+
+// The client through which a hold or place was requested.
+struct ClientIdentity {
+  std::string address;
+  std::string name;
+  std::string user;
+  bool is_connected = false;
+};
 
 class Attachment;
 
@@ -30,8 +42,7 @@ class Pending : public AttachmentHook {
 
 // The opaque tag to which the engine addresses replies. Each connection has one as a member.
 //
-// A connection that closes must be detached (LockEngine::Detach) before it is destroyed.
-// Loop-confined.
+// A connection that closes must be detached (Sessions::Detach) before it is destroyed.
 class Attachment {
  public:
   explicit Attachment(ClientRef client_ref = kUnknownClient) : client(client_ref) {}

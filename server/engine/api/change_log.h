@@ -8,13 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "rows/lock_rows.h"
 #include "server/engine/api/types.h"
 
 namespace fairlock::engine {
 
 // The engine adds names while it works. When the step or the turn is over, the code that stores the
 // state looks up each name, writes what it finds, and clears the log. Anything that began and ended
-// in between is no longer found, so nothing is written for it. Loop-confined.
+// in between is no longer found, so nothing is written for it.
 struct ChangeLog {
   enum class Kind : std::uint8_t { kHold, kCooling, kPlace };
 
@@ -75,6 +76,26 @@ struct ChangeLog {
     have_limits_changed = false;
     first_unwritten = next_token;
   }
+};
+
+// Receives the rows that Snapshots finds. Views are valid until the engine's next step.
+class RowSink {
+ public:
+  virtual void Take(const rows::Hold& hold) = 0;
+  virtual void Take(const rows::Place& place) = 0;
+  virtual void Take(const rows::Cooldown& cooldown) = 0;
+
+ protected:
+  ~RowSink() = default;
+};
+
+// How much of the state a scan reports.
+struct RowDetail {
+  // With the time that is left of each lease; otherwise, only of those whose time left has been
+  // stored before, and the others start over after a restart.
+  bool with_time_left = false;
+  // With places without KEEP, to which an owner can return only within a grace.
+  bool with_all_places = false;
 };
 
 }  // namespace fairlock::engine

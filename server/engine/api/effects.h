@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "server/engine/api/types.h"
+#include "server/engine/containers/time.h"
 
 namespace fairlock::engine {
 
@@ -34,6 +35,14 @@ struct Resolution {
 // The engine appends effects in the order in which they happen; the caller empties the list.
 struct Effects {
   std::vector<Resolution> resolutions;
+};
+
+// The time and the effects of one call of the engine.
+//
+// Passed by value, because it fits into two registers.
+struct Step {
+  TimeMs now;
+  Effects& effects;
 };
 
 }  // namespace fairlock::engine

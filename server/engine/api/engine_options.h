@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "server/engine/api/keep_rules.h"
+#include "server/engine/api/key_rules.h"
 #include "server/engine/api/types.h"
 
 namespace fairlock::engine {

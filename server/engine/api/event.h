@@ -1,10 +1,16 @@
 // The events of a lock, each reported at the moment when it happens.
 #pragma once
 
+#include <algorithm>
+#include <cassert>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
+#include <vector>
 
-#include "server/engine/api/client_identity.h"
+#include "server/engine/api/attachment.h"
+#include "server/engine/api/effects.h"
 #include "server/engine/api/types.h"
 
 namespace fairlock::engine {
@@ -63,6 +69,61 @@ class EventSink {
 
  protected:
   ~EventSink() = default;
+};
+
+// The notices that are published on the channel of a LOCK with NOTIFY.
+//
+// Reports either how a waiting request ended, or that a hold was ended by something other than its
+// owner. The views are valid only during the call.
+struct Notice {
+  std::string_view channel;
+  ResolutionKind outcome = ResolutionKind::kGranted;  // meaningless if `loss` is set
+  std::optional<EventKind> loss = {};                 // how the hold ended
+  KeyName key = {};                                   // for an outcome of MLOCK, its first key
+  std::span<const std::string_view> keys = {};        // for an outcome of MLOCK, all its keys
+  std::uint64_t key_hash = 0;
+  std::string_view owner = {};
+  std::string_view by = {};  // kReplaced: the owner that took the place
+  Token token = 0;           // for a grant or the loss of a hold
+  DurationMs waited_ms = 0;  // for an outcome
+  DurationMs held_ms = 0;    // for a loss
+};
+
+// The engine calls the sink as things happen, in the middle of its own work, so the sink must not
+// call the engine. A grant is unconfirmed until the message with its token has been delivered; if
+// it is not delivered, the grant is undone by UndoGrant.
+class NoticeSink {
+ public:
+  virtual void Take(const Notice& notice) = 0;
+
+ protected:
+  ~NoticeSink() = default;
+};
+
+// Passes the engine's events on to several listeners.
+//
+// The listeners receive each event in the order in which they were added. They must outlive the fan
+// or be removed from it, and none may be added or removed while an event is being delivered.
+class EventFan final : public EventSink {
+ public:
+  void Add(EventSink& sink) {
+    assert(std::find(sinks_.begin(), sinks_.end(), &sink) == sinks_.end());
+    sinks_.push_back(&sink);
+  }
+  void Remove(EventSink& sink) { std::erase(sinks_, &sink); }
+  // The sink to give to the engine: null if there is no listener, the listener itself if there is
+  // only one, else this.
+  EventSink* entrance() {
+    if (sinks_.empty()) return nullptr;
+    return sinks_.size() == 1 ? sinks_.front() : this;
+  }
+
+  void Take(const Event& event) override {
+    for (EventSink* sink : sinks_) sink->Take(event);
+  }
+
+ private:
+  std::vector<EventSink*> sinks_;
 };
 
 }  // namespace fairlock::engine

@@ -7,9 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "server/engine/api/client_identity.h"
+#include "server/engine/api/attachment.h"
 #include "server/engine/api/glob.h"
-#include "server/engine/api/match_budget.h"
 #include "server/engine/api/types.h"
 
 namespace fairlock::engine {

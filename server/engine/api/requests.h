@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "server/engine/api/types.h"
 
@@ -98,7 +100,7 @@ enum class LockStatus : std::uint8_t {
   // An error: MLOCK by an owner that holds or waits for one of the keys, `key`, by other means than
   // an MLOCK of exactly these keys; nothing changed.
   kStakedOtherwise,
-  kDeadlock,         // an error: the wait would never end, as LockEngine::deadlock() says; nothing
+  kDeadlock,         // an error: the wait would never end, as Deadlocks::deadlock() says; nothing
                      // changed
   kWaitsByMlock,     // an error: LOCK of a key that the owner's MLOCK waits for; nothing changed
   kTooManyLocks,     // an error: the configured number of locks is reached; nothing changed
@@ -144,6 +146,37 @@ enum class WaitStatus : std::uint8_t {
 struct BreakResult {
   std::uint64_t holds = 0;
   std::uint64_t slots_without_hold = 0;
+};
+
+// A reason why a wait would never end: `waiter` waits for `key`; `blocker` holds it, or is ahead of
+// the waiter in its queue.
+struct DeadlockLink {
+  std::string_view waiter;
+  KeyName key;
+  std::string_view blocker;
+  bool is_held = false;
+};
+
+// The first links of a chain that begins with the asker. The blocker of each link is the waiter of
+// the next; the blocker of the chain's last link is the asker or an owner named earlier. The views
+// are valid until the next call of the engine, but not longer than the request.
+struct Deadlock {
+  static constexpr std::size_t kLinksMax = 8;
+
+  std::vector<DeadlockLink> links;
+  std::size_t link_count = 0;  // the length of the whole chain
+};
+
+// A limit with which an operator replaces the LIMITs of clients.
+struct LimitOverride {
+  std::uint8_t db = 0;
+  std::string pattern;      // a glob for keys of that database
+  std::uint32_t limit = 0;  // 0 drains the keys: no new holder, with or without LIMIT
+  std::string reason;
+  std::string user;     // who set it
+  std::string address;  // the network address of that user
+  TimeMs since = 0;
+  TimeMs end = kNever;
 };
 
 }  // namespace fairlock::engine

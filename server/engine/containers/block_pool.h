@@ -10,7 +10,7 @@ namespace fairlock::engine {
 
 // Keeps a few freed blocks of each size, so that taking and releasing uncontended locks does not
 // call the allocator each time. It serves blocks of up to 256 bytes; larger ones come straight from
-// the allocator. Holds at most 64 free blocks of each size, 140 KB in total. Loop-confined.
+// the allocator. Holds at most 64 free blocks of each size, 140 KB in total.
 class BlockPool {
  public:
   BlockPool() = default;

@@ -18,8 +18,8 @@ namespace fairlock::engine {
 // a search touches an entry only if it is most likely the right one. A full bucket has a chain of
 // overflow buckets.
 //
-// Does not own its entries. `HashOf` returns the hash with which an entry was inserted.
-// Loop-confined. Find, Insert and Erase are O(1) on average.
+// Does not own its entries. `HashOf` returns the hash with which an entry was inserted. Find,
+// Insert and Erase are O(1) on average.
 template <typename Entry, typename HashOf>
 class LinearHash {
  public:

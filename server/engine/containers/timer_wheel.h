@@ -57,7 +57,7 @@ class TimerNode : public TimerHook {
   std::uint64_t spare_ : 13;
 };
 
-// Loop-confined. Schedule and Cancel are O(1); Advance is O(due + moved between levels), bounded by
+// Schedule and Cancel are O(1); Advance is O(due + moved between levels), bounded by
 // its budget. A deadline is never reported early. It may be reported up to one tick (1 ms) late, or
 // later if Advance is called with too small a budget; `is_behind` is then true.
 //

@@ -1,4 +1,4 @@
-#include "server/engine/rules/bounds.h"
+#include "server/engine/rules/engine_rules.h"
 
 namespace fairlock::engine {
 

@@ -7,14 +7,13 @@
 #include <optional>
 
 #include "server/engine/api/requests.h"
-#include "server/engine/state/engine_state.h"
+#include "server/engine/rules/rule.h"
 
 namespace fairlock::engine {
 
-// Loop-confined.
-class Bounds {
+class Bounds : Rule {
  public:
-  explicit Bounds(EngineState& state) : state_(state), locks_bound_(state.options.locks_max) {}
+  using Rule::Rule;
 
   // While memory is short, nothing is granted or queued that would need memory.
   void set_short_of_memory(bool is_short);
@@ -49,8 +48,7 @@ class Bounds {
   std::optional<LockStatus> WhyNoLockIsMade(ClientRef client) const;
   void ChooseLocksBound();
 
-  EngineState& state_;
-  std::uint64_t locks_bound_;  // locks_max, 0 while nothing new is accepted
+  std::uint64_t locks_bound_ = state_.options.locks_max;  // 0 while nothing new is accepted
   bool is_lifted_ = false;
   bool is_short_of_memory_ = false;
   bool is_short_of_space_ = false;

@@ -11,28 +11,27 @@
 
 namespace fairlock::engine {
 
-// Loop-confined.
+// It has no state of its own.
 class Claims {
  public:
-  explicit Claims(EngineState& state) : state_(state) {}
-
-  DurationMs LeaseOf(const LockRequest& request) const;
-  Claim& Create(LockEntry& lock, const LockRequest& request, ClientRef client);
-  void ApplyOptions(Claim& claim, const LockRequest& request, ClientRef client);
-  void SetClient(Hold& hold, ClientRef client);
-  void Destroy(Claim& claim);
-  Claim& MovePlainHoldToClaim(LockEntry& lock);
+  static DurationMs LeaseOf(const EngineState& state, const LockRequest& request);
+  static Claim& Create(EngineState& state, LockEntry& lock, const LockRequest& request,
+                       ClientRef client);
+  static void ApplyOptions(EngineState& state, Claim& claim, const LockRequest& request,
+                           ClientRef client);
+  static void SetClient(EngineState& state, Hold& hold, ClientRef client);
+  static void Destroy(EngineState& state, Claim& claim);
+  static Claim& MovePlainHoldToClaim(EngineState& state, LockEntry& lock);
   // Frees what the lock no longer needs. True: the lock itself was freed.
-  bool Discard(std::uint64_t hash, LockEntry& lock);
-  void DiscardAll(LockSpan locks);
-  void AddToMultiLock(MultiLock& multi_lock, Claim& claim);
-  void StartMultiLock(MultiLock& multi_lock, Token token);  // its places become holds
-  void StopMultiLock(MultiLock& multi_lock);                // its holds become places again
+  static bool Discard(EngineState& state, std::uint64_t hash, LockEntry& lock);
+  static void DiscardAll(EngineState& state, LockSpan locks);
+  static void AddToMultiLock(MultiLock& multi_lock, Claim& claim);
+  // StartMultiLock: its places become holds. StopMultiLock: its holds become places again.
+  static void StartMultiLock(EngineState& state, MultiLock& multi_lock, Token token);
+  static void StopMultiLock(EngineState& state, MultiLock& multi_lock);
 
  private:
-  void DropFromMultiLock(Claim& claim);
-
-  EngineState& state_;
+  static void DropFromMultiLock(EngineState& state, Claim& claim);
 };
 
 }  // namespace fairlock::engine

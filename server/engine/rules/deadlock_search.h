@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/engine/api/deadlock.h"
+#include "server/engine/api/requests.h"
 #include "server/engine/state/limit_overrides.h"
 #include "server/engine/state/lock_entry.h"
 #include "server/engine/state/slots.h"

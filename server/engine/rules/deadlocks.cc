@@ -1,7 +1,6 @@
-#include "server/engine/rules/deadlocks.h"
-
 #include <boost/container/static_vector.hpp>
 
+#include "server/engine/rules/engine_rules.h"
 #include "server/engine/state/multi_lock.h"
 
 namespace fairlock::engine {
@@ -69,7 +68,8 @@ bool Deadlocks::IsDeadlockOfPlace(const Claim& place, const Mode& mode, TimeMs n
 LockResult Deadlocks::RefuseDeadlock(const LockEntry& lock, const LockRequest& request,
                                      ClientRef client, TimeMs now) {
   const std::uint64_t hash = state_.table.HashOf(lock.key());
-  LockResult refused = events_.Deny(hash, lock, request, client, DenialReason::kDeadlock, now);
+  LockResult refused =
+      rules_.events.Deny(hash, lock, request, client, DenialReason::kDeadlock, now);
   refused.status = LockStatus::kDeadlock;
   return refused;
 }

@@ -6,18 +6,15 @@
 #include <cstdint>
 #include <optional>
 
-#include "server/engine/api/deadlock.h"
 #include "server/engine/api/requests.h"
 #include "server/engine/rules/deadlock_search.h"
-#include "server/engine/rules/events.h"
-#include "server/engine/state/engine_state.h"
+#include "server/engine/rules/rule.h"
 
 namespace fairlock::engine {
 
-// Loop-confined.
-class Deadlocks {
+class Deadlocks : Rule {
  public:
-  Deadlocks(EngineState& state, Events& events) : state_(state), events_(events) {}
+  using Rule::Rule;
 
   // The reason for the last refusal.
   const Deadlock& deadlock() const { return deadlock_; }
@@ -38,8 +35,6 @@ class Deadlocks {
                             TimeMs now);
 
  private:
-  EngineState& state_;
-  Events& events_;
   Deadlock deadlock_;
   std::uint64_t searched_ = 0;
   std::optional<std::size_t> shared_steps_left_;

@@ -4,47 +4,7 @@
 
 namespace fairlock::engine {
 
-EngineRules::EngineRules(EngineState& engine_state)
-    : state(engine_state),
-      events(state),
-      bounds(state),
-      claims(state),
-      cooldowns(state),
-      holds(state, events, claims, cooldowns),
-      limits(state),
-      turns(state, limits),
-      wait_queue(state, claims),
-      places(state, events, claims, holds, wait_queue),
-      answers(events),
-      watchers(state, answers),
-      grants(state, events, claims, holds, limits, turns, wait_queue, places, answers, watchers),
-      expiry(state, events, claims, cooldowns, holds, limits, wait_queue, places, answers, watchers,
-             grants),
-      sessions(state, claims, holds, limits, wait_queue, places, watchers, expiry),
-      deadlocks(state, events),
-      full_queues(events, wait_queue, answers, grants),
-      repeated_holds(state, events, claims, holds),
-      repeated_requests(state, events, bounds, claims, turns, wait_queue, places, answers, grants,
-                        deadlocks),
-      value_places(state, events, bounds, claims, turns, places, repeated_requests),
-      lock_requests(state, events, bounds, claims, holds, limits, turns, places, expiry, deadlocks,
-                    full_queues, repeated_holds, repeated_requests, value_places),
-      wait_requests(state, bounds, expiry),
-      releases(state, events, claims, cooldowns, holds, wait_queue, answers, grants, expiry),
-      departures(state, events, holds, expiry),
-      renewals(state, events, holds, expiry),
-      transfers(state, events, claims, holds, wait_queue, answers, grants, expiry, releases),
-      multi_locks(state, events, bounds, claims, holds, limits, turns, wait_queue, places, grants,
-                  expiry, deadlocks, full_queues, repeated_holds, repeated_requests, releases,
-                  renewals),
-      notifications(state, events, claims, limits, turns, wait_queue, places, answers, grants,
-                    expiry, sessions, deadlocks),
-      inspections(state, holds, limits, expiry),
-      snapshots(state),
-      restoration(state, claims, holds, wait_queue, places, grants),
-      redis_view(state, events, bounds, claims, cooldowns, holds, limits, turns, wait_queue, grants,
-                 expiry, lock_requests, transfers),
-      invariants(state, limits, turns) {}
+EngineRules::EngineRules(EngineState& engine_state) : state(engine_state) {}
 
 EngineRules::~EngineRules() {
   std::vector<LockEntry*> locks;
@@ -59,7 +19,7 @@ EngineRules::~EngineRules() {
 
 void EngineRules::DropMembers(ContendedLock& contended) {
   while (!contended.watchers.empty()) watchers.Destroy(contended.watchers.front());
-  while (!contended.cooldowns.empty()) cooldowns.End(contended.cooldowns.front());
+  while (!contended.cooldowns.empty()) Cooldowns::End(state, contended.cooldowns.front());
   while (!contended.queue.empty()) {
     Claim& place = contended.queue.front();
     Pending& request = RequestOf(place);
@@ -68,13 +28,13 @@ void EngineRules::DropMembers(ContendedLock& contended) {
       request.attachment = nullptr;
     }
     wait_queue.Leave(place);
-    claims.Destroy(place);
+    Claims::Destroy(state, place);
   }
   while (!contended.holds.empty()) {
     Claim& hold = contended.holds.front();
     holds.Unbind(hold);
     contended.holds.erase(hold);
-    claims.Destroy(hold);
+    Claims::Destroy(state, hold);
   }
 }
 

@@ -1,6 +1,6 @@
-#include "server/engine/rules/events.h"
-
 #include <boost/container/static_vector.hpp>
+
+#include "server/engine/rules/engine_rules.h"
 
 namespace fairlock::engine {
 
@@ -163,6 +163,25 @@ void Events::EmitVacated(const LockEntry& lock, Cause cause, TimeMs now) {
   event.at = now;
   event.is_by_time = cause == Cause::kTime;
   sink_->Take(event);
+}
+
+void Answers::Answer(Pending& pending, const Resolution& resolution, Effects& effects) {
+  if (pending.attachment == nullptr) return;
+  Attachment& to = *pending.attachment;
+  to.pending.erase(to.pending.iterator_to(pending));
+  pending.attachment = nullptr;
+  effects.resolutions.push_back(resolution);
+  effects.resolutions.back().to = &to;
+}
+
+void Answers::AnswerPlace(Claim& place, const Resolution& resolution, Step step) {
+  NotifyChannel* channel = place.channel();
+  Pending& request = RequestOf(place);
+  if (channel == nullptr) return Answer(request, resolution, step.effects);
+  if (request.attachment == nullptr) return;
+  channel->pending.erase(channel->pending.iterator_to(request));
+  request.attachment = nullptr;
+  rules_.events.SendOutcome(place, resolution, step.now);
 }
 
 }  // namespace fairlock::engine

@@ -3,23 +3,40 @@
 // a hold.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "server/engine/api/effects.h"
 #include "server/engine/api/event.h"
-#include "server/engine/api/notice.h"
 #include "server/engine/api/requests.h"
-#include "server/engine/state/engine_state.h"
-#include "server/engine/state/hold_end.h"
+#include "server/engine/rules/rule.h"
+#include "server/engine/state/lock_entry.h"
 #include "server/engine/state/multi_lock.h"
 
 namespace fairlock::engine {
 
-// Loop-confined.
-class Events {
+// How a hold ends.
+enum class HoldEnd : std::uint8_t {
+  kReleased,
+  kExpired,
+  kDisconnected,  // the connection of its session closed
+  kBroken,
+  kTransferred,
+  kUndone  // its token never reached the owner
+};
+
+inline EventKind EventOf(HoldEnd end) {
+  constexpr std::array<EventKind, 6> kEvents = {EventKind::kReleased,     EventKind::kExpired,
+                                                EventKind::kDisconnected, EventKind::kBroken,
+                                                EventKind::kTransferred,  EventKind::kUndone};
+  return kEvents[static_cast<std::size_t>(end)];
+}
+
+class Events : Rule {
  public:
-  explicit Events(EngineState& state) : state_(state) {}
+  using Rule::Rule;
 
   // The sink of all events; null: events are dropped.
   void set_event_sink(EventSink* sink) { sink_ = sink; }
@@ -53,10 +70,21 @@ class Events {
                   TimeMs now);
   void EmitClaim(const Claim& claim);
 
-  EngineState& state_;
   EventSink* sink_ = nullptr;
   NoticeSink* notice_sink_ = nullptr;
   Event told_;  // reused by each call of EmitToSink
+};
+
+// Answers: a request that waits gets exactly one answer, on its connection or, with NOTIFY, as a
+// notice on its channel.
+class Answers : Rule {
+ public:
+  using Rule::Rule;
+
+  void Answer(Pending& pending, const Resolution& resolution, Effects& effects);
+  // Answers on the channel of the place, if it has one. Also for a place that has just become a
+  // hold.
+  void AnswerPlace(Claim& place, const Resolution& resolution, Step step);
 };
 
 }  // namespace fairlock::engine

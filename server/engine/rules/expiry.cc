@@ -1,9 +1,9 @@
-#include "server/engine/rules/expiry.h"
-
 #include <algorithm>
 #include <cassert>
 #include <tuple>
 #include <utility>
+
+#include "server/engine/rules/engine_rules.h"
 
 namespace fairlock::engine {
 
@@ -59,12 +59,12 @@ bool IsDueBefore(const TimerNode* a, const TimerNode* b) {
 }  // namespace
 
 void Expiry::Reconsider(LockEntry& lock, Step step) {
-  wait_queue_.SetSeen(*lock.contended, true);
-  grants_.GrantNext(lock, step);
+  rules_.wait_queue.SetSeen(*lock.contended, true);
+  rules_.grants.GrantNext(lock, step);
 }
 
 bool Expiry::ReconsiderQueues(std::size_t queues_max, Step step) {
-  for (; limits_.IsAnyQueueUnseen(); --queues_max) {
+  for (; Limits::IsAnyQueueUnseen(state_); --queues_max) {
     if (queues_max == 0 || state_.grants_left == 0) return true;
     LockEntry& lock = state_.queues.begin()->queue.front().lock;
     ExpireDue(state_.table.HashOf(lock.key()), lock, step);
@@ -73,7 +73,7 @@ bool Expiry::ReconsiderQueues(std::size_t queues_max, Step step) {
 }
 
 LockEntry* Expiry::FindCurrent(std::uint64_t hash, const KeyName& key, Step step) {
-  limits_.EndDue(step.now);
+  Limits::EndDue(state_, step.now);
   LockEntry* lock = state_.table.Find(hash, key);
   if (lock == nullptr || !IsBehind(step.now)) return lock;
   return ExpireDue(hash, *lock, step);
@@ -83,7 +83,7 @@ LockEntry* Expiry::ExpireDue(std::uint64_t hash, LockEntry& lock, Step step) {
   const LockList locks(1, &lock);
   Begin(locks, step);
   End(locks);
-  return claims_.Discard(hash, lock) ? nullptr : &lock;
+  return Claims::Discard(state_, hash, lock) ? nullptr : &lock;
 }
 
 void Expiry::Begin(LockSpan locks, Step step) {
@@ -106,7 +106,7 @@ void Expiry::Begin(LockSpan locks, Step step) {
       state_.is_in_past && state_.limit_changes == state_.limit_changes_before_transaction;
   for (LockEntry* lock : state_.expiring) {
     const bool has_queue = lock->contended != nullptr && !lock->contended->queue.empty();
-    if (has_queue && !limits_.IsSeen(*lock->contended)) Reconsider(*lock, step);
+    if (has_queue && !Limits::IsSeen(state_, *lock->contended)) Reconsider(*lock, step);
   }
   state_.is_in_past = false;
 }
@@ -116,7 +116,7 @@ void Expiry::End(LockSpan locks) {
     if (lock->contended != nullptr) lock->contended->is_expiring = false;
   }
   for (std::size_t i = locks.size(); i < state_.expiring.size(); ++i) {
-    claims_.Discard(state_.table.HashOf(state_.expiring[i]->key()), *state_.expiring[i]);
+    Claims::Discard(state_, state_.table.HashOf(state_.expiring[i]->key()), *state_.expiring[i]);
   }
   state_.expiring.clear();
 }
@@ -155,8 +155,8 @@ void Expiry::EndDue(TimerNode& node, Step step) {
   switch (node.timer_kind()) {
     case TimerKind::kHold: {
       auto& hold = static_cast<Hold&>(node);
-      holds_.End(state_.table.HashOf(lock.key()), lock, hold,
-                 hold.is_leaving() ? HoldEnd::kBroken : HoldEnd::kExpired, step.now);
+      rules_.holds.End(state_.table.HashOf(lock.key()), lock, hold,
+                       hold.is_leaving() ? HoldEnd::kBroken : HoldEnd::kExpired, step.now);
       break;
     }
     case TimerKind::kPlace:
@@ -167,45 +167,51 @@ void Expiry::EndDue(TimerNode& node, Step step) {
       break;
     case TimerKind::kCooling:
       lock.contended->vacating = Cause::kTime;
-      cooldowns_.End(static_cast<Cooldown&>(node));
+      Cooldowns::End(state_, static_cast<Cooldown&>(node));
       break;
     case TimerKind::kWatcher: {
       auto& watcher = static_cast<Watcher&>(node);
-      answers_.Answer(watcher, {.kind = ResolutionKind::kWatchTimedOut}, step.effects);
-      watchers_.Destroy(watcher);
+      rules_.answers.Answer(watcher, {.kind = ResolutionKind::kWatchTimedOut}, step.effects);
+      rules_.watchers.Destroy(watcher);
       break;
     }
   }
-  grants_.GrantNext(lock, step);
+  rules_.grants.GrantNext(lock, step);
 }
 
 void Expiry::EndPlace(Claim& place, Step step) {
   if (place.state == ClaimState::kWaiting) {
     ++state_.counts.timed_out;
-    answers_.AnswerPlace(place, {.kind = ResolutionKind::kTimedOut}, step);
+    rules_.answers.AnswerPlace(place, {.kind = ResolutionKind::kTimedOut}, step);
     // With NOTIFY, KEEP preserves a place after its channel has closed, but not after its WAIT.
     const bool is_kept = place.keep_ms > 0 && place.channel() == nullptr;
     if (is_kept) {
-      places_.Keep(place, step.now);
+      rules_.places.Keep(place, step.now);
       return;
     }
   }
   const bool is_timed_out = place.state == ClaimState::kWaiting;
-  events_.EmitPlace(is_timed_out ? EventKind::kTimedOut : EventKind::kLapsed, place, step.now);
-  wait_queue_.Remove(place, Cause::kTime);
+  rules_.events.EmitPlace(is_timed_out ? EventKind::kTimedOut : EventKind::kLapsed, place,
+                          step.now);
+  rules_.wait_queue.Remove(place, Cause::kTime);
 }
 
 bool Expiry::Advance(std::size_t steps_max, Step step) {
+  const bool is_more_due = EndTimers(steps_max, step);
+  return rules_.sessions.EndClosed(steps_max, step) || is_more_due;
+}
+
+bool Expiry::EndTimers(std::size_t steps_max, Step step) {
   const auto report = [&](TimerNode& node) {
     LockEntry& lock = LockOf(node);
     EndDue(node, step);
-    claims_.Discard(state_.table.HashOf(lock.key()), lock);
+    Claims::Discard(state_, state_.table.HashOf(lock.key()), lock);
   };
   const auto order = [](const TimerNode& node) { return OrderOf(node); };
   assert(!state_.is_in_transaction);
   if (state_.is_frozen) return false;
   state_.grants_left = state_.options.grants_of_a_turn;
-  limits_.EndDue(step.now);
+  Limits::EndDue(state_, step.now);
   const bool are_more_due =
       state_.wheel.Advance(LastTickBefore(step.now), steps_max, report, order);
   // On each key, overdue deadlines are handled before new limits allow further grants.
@@ -214,16 +220,16 @@ bool Expiry::Advance(std::size_t steps_max, Step step) {
 
 TimeMs Expiry::NextDeadline() const {
   if (state_.is_frozen) return kNever;
-  if (limits_.IsAnyQueueUnseen() || !state_.closed.sessions.empty()) return 0;
+  if (Limits::IsAnyQueueUnseen(state_) || !state_.closed.sessions.empty()) return 0;
   const TimeMs tick = std::min(state_.wheel.NextTick(), state_.overrides.next_end());
   return tick >= kNever ? kNever : tick + 1;
 }
 
 void Expiry::ExpireAndGrant(LockSpan locks, Step step) {
   Begin(locks, step);
-  grants_.GrantNext(*locks.front(), step);
+  rules_.grants.GrantNext(*locks.front(), step);
   End(locks);
-  claims_.DiscardAll(locks);
+  Claims::DiscardAll(state_, locks);
 }
 
 }  // namespace fairlock::engine

@@ -7,38 +7,15 @@
 #include <cstdint>
 #include <vector>
 
-#include "server/engine/api/step.h"
-#include "server/engine/rules/answers.h"
-#include "server/engine/rules/claims.h"
-#include "server/engine/rules/cooldowns.h"
-#include "server/engine/rules/events.h"
-#include "server/engine/rules/grants.h"
-#include "server/engine/rules/holds.h"
-#include "server/engine/rules/limits.h"
-#include "server/engine/rules/places.h"
-#include "server/engine/rules/wait_queue.h"
-#include "server/engine/rules/watchers.h"
-#include "server/engine/state/engine_state.h"
+#include "server/engine/api/effects.h"
+#include "server/engine/rules/rule.h"
+#include "server/engine/rules/turns.h"
 
 namespace fairlock::engine {
 
-// Loop-confined.
-class Expiry {
+class Expiry : Rule {
  public:
-  Expiry(EngineState& state, Events& events, const Claims& claims, const Cooldowns& cooldowns,
-         Holds& holds, const Limits& limits, WaitQueue& wait_queue, Places& places,
-         Answers& answers, Watchers& watchers, Grants& grants)
-      : state_(state),
-        events_(events),
-        claims_(claims),
-        cooldowns_(cooldowns),
-        holds_(holds),
-        limits_(limits),
-        wait_queue_(wait_queue),
-        places_(places),
-        answers_(answers),
-        watchers_(watchers),
-        grants_(grants) {}
+  using Rule::Rule;
 
   // Ends what is due on the lock of that name, and returns the lock; null if there is none.
   LockEntry* FindCurrent(std::uint64_t hash, const KeyName& key, Step step);
@@ -55,10 +32,11 @@ class Expiry {
   bool Advance(std::size_t steps_max, Step step);
   TimeMs NextDeadline() const;
   bool IsBehind(TimeMs now) const {
-    return state_.wheel.is_behind(LastTickBefore(now)) || limits_.IsAnyQueueUnseen();
+    return state_.wheel.is_behind(LastTickBefore(now)) || Limits::IsAnyQueueUnseen(state_);
   }
 
  private:
+  bool EndTimers(std::size_t steps_max, Step step);
   void AddLock(LockEntry& lock);
   void CollectDue(LockEntry& lock, TimeMs last_tick);
   void EndPlace(Claim& place, Step step);
@@ -66,17 +44,6 @@ class Expiry {
   // Considers at most `queues_max` queues again. True: there are more to consider.
   bool ReconsiderQueues(std::size_t queues_max, Step step);
 
-  EngineState& state_;
-  Events& events_;
-  Claims claims_;
-  Cooldowns cooldowns_;
-  Holds& holds_;
-  Limits limits_;
-  WaitQueue& wait_queue_;
-  Places& places_;
-  Answers& answers_;
-  Watchers& watchers_;
-  Grants& grants_;
   std::vector<TimerNode*> due_;  // reused by each call of CollectDue
 };
 

@@ -1,8 +1,8 @@
-#include "server/engine/rules/grants.h"
-
 #include <algorithm>
 #include <cassert>
 #include <utility>
+
+#include "server/engine/rules/engine_rules.h"
 
 namespace fairlock::engine {
 
@@ -20,7 +20,7 @@ std::pair<std::uint64_t, std::uint8_t> OrderOf(const ContendedLock& contended) {
 
 void Grants::BeginTransaction(TimeMs now) {
   assert(!state_.is_in_transaction);
-  limits_.EndDue(now);
+  Limits::EndDue(state_, now);
   texts_.clear();
   state_.limit_changes_before_transaction = state_.limit_changes;
   state_.is_in_transaction = true;
@@ -53,7 +53,7 @@ void Grants::GrantDeferred(ContendedLock& contended, Step step) {
   LockEntry& lock =
       contended.queue.empty() ? contended.watchers.front().lock : contended.queue.front().lock;
   GrantNext(lock, step);
-  claims_.Discard(state_.table.HashOf(lock.key()), lock);
+  Claims::Discard(state_, state_.table.HashOf(lock.key()), lock);
 }
 
 std::string_view Grants::OutlivingTransaction(std::string_view text) {
@@ -64,7 +64,7 @@ void Grants::EmitIfVacated(LockEntry& lock, TimeMs now) {
   ContendedLock& contended = *lock.contended;
   // If it is deferred, a place in the queue may still be granted at the end of the transaction.
   if (!contended.vacating || (contended.is_deferred() && !contended.queue.empty())) return;
-  events_.EmitVacated(lock, *std::exchange(contended.vacating, std::nullopt), now);
+  rules_.events.EmitVacated(lock, *std::exchange(contended.vacating, std::nullopt), now);
 }
 
 void Grants::GrantContended(LockEntry& lock, Step step) {
@@ -89,7 +89,7 @@ void Grants::GrantEnqueued(const LockEntry& own, Step step) {
   for (LockEntry* lock : state_.queues_to_grant) {
     EmitIfVacated(*lock, step.now);
     if (lock == &own || lock->contended->is_expiring) continue;
-    claims_.Discard(state_.table.HashOf(lock->key()), *lock);
+    Claims::Discard(state_, state_.table.HashOf(lock->key()), *lock);
   }
   state_.queues_to_grant.clear();
 }
@@ -97,7 +97,7 @@ void Grants::GrantEnqueued(const LockEntry& own, Step step) {
 void Grants::GrantOrDefer(LockEntry& lock, Step step) {
   if (state_.is_in_transaction && Defer(lock)) return;
   GrantQueue(lock, step);
-  watchers_.AnswerEnded(lock, step.effects);
+  rules_.watchers.AnswerEnded(lock, step.effects);
 }
 
 void Grants::GrantQueue(LockEntry& lock, Step step) {
@@ -107,10 +107,11 @@ void Grants::GrantQueue(LockEntry& lock, Step step) {
     Claim& place = *at;
     ++at;
     if (place.is_reserved) continue;
-    if (!limits_.HasSlot(lock, place.mode)) break;
-    if (place.multi_lock() != nullptr && turns_.FindBlocked(place, place.mode) != nullptr) break;
+    if (!Limits::HasSlot(state_, lock, place.mode)) break;
+    if (place.multi_lock() != nullptr && Turns::FindBlocked(state_, place, place.mode) != nullptr)
+      break;
     if (!std::exchange(is_first, false)) {
-      if (state_.grants_left == 0) return wait_queue_.SetSeen(contended, false);
+      if (state_.grants_left == 0) return rules_.wait_queue.SetSeen(contended, false);
       --state_.grants_left;
     }
     GrantOrReserve(place, step);
@@ -119,19 +120,19 @@ void Grants::GrantQueue(LockEntry& lock, Step step) {
 
 void Grants::GrantOrReserve(Claim& place, Step step) {
   if (place.state == ClaimState::kKept) {
-    wait_queue_.Reserve(place);
-    wait_queue_.EnqueueOthers(place);
+    rules_.wait_queue.Reserve(place);
+    rules_.wait_queue.EnqueueOthers(place);
     return;
   }
   Pending& request = RequestOf(place);
   Attachment* to = request.attachment;
-  places_.Grant(place, nullptr, step.now);
-  answers_.AnswerPlace(
+  rules_.places.Grant(place, nullptr, step.now);
+  rules_.answers.AnswerPlace(
       place,
       {nullptr, ResolutionKind::kGranted, place.token, state_.table.HashOf(place.lock.key()), {}},
       step);
   if (!place.has_session() || to == nullptr) return;
-  ForEachClaim(place, [&](Claim& claim) { holds_.Bind(claim, *to); });
+  ForEachClaim(place, [&](Claim& claim) { rules_.holds.Bind(claim, *to); });
 }
 
 }  // namespace fairlock::engine

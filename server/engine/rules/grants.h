@@ -8,36 +8,14 @@
 #include <string>
 #include <string_view>
 
-#include "server/engine/api/step.h"
-#include "server/engine/rules/answers.h"
-#include "server/engine/rules/claims.h"
-#include "server/engine/rules/events.h"
-#include "server/engine/rules/holds.h"
-#include "server/engine/rules/limits.h"
-#include "server/engine/rules/places.h"
-#include "server/engine/rules/turns.h"
-#include "server/engine/rules/wait_queue.h"
-#include "server/engine/rules/watchers.h"
-#include "server/engine/state/engine_state.h"
+#include "server/engine/api/effects.h"
+#include "server/engine/rules/rule.h"
 
 namespace fairlock::engine {
 
-// Loop-confined.
-class Grants {
+class Grants : Rule {
  public:
-  Grants(EngineState& state, Events& events, const Claims& claims, Holds& holds,
-         const Limits& limits, const Turns& turns, WaitQueue& wait_queue, Places& places,
-         Answers& answers, Watchers& watchers)
-      : state_(state),
-        events_(events),
-        claims_(claims),
-        holds_(holds),
-        limits_(limits),
-        turns_(turns),
-        wait_queue_(wait_queue),
-        places_(places),
-        answers_(answers),
-        watchers_(watchers) {}
+  using Rule::Rule;
 
   // Call this after each change to the holds or the queue of the lock; the lock is not freed.
   // Grants what the change makes possible, also in queues that are enqueued in the meantime.
@@ -62,16 +40,6 @@ class Grants {
   void GrantQueue(LockEntry& lock, Step step);
   void GrantOrReserve(Claim& place, Step step);
 
-  EngineState& state_;
-  Events& events_;
-  Claims claims_;
-  Holds& holds_;
-  Limits limits_;
-  Turns turns_;
-  WaitQueue& wait_queue_;
-  Places& places_;
-  Answers& answers_;
-  Watchers& watchers_;
   TransactionList deferred_;       // to be considered at the end of the transaction
   std::deque<std::string> texts_;  // the copies made in the present transaction
 };

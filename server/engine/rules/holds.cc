@@ -1,7 +1,7 @@
-#include "server/engine/rules/holds.h"
-
 #include <algorithm>
 #include <cassert>
+
+#include "server/engine/rules/engine_rules.h"
 
 namespace fairlock::engine {
 
@@ -104,18 +104,18 @@ void Holds::End(std::uint64_t hash, LockEntry& lock, Hold& hold, HoldEnd end, Ti
   ++recent.ended;
   recent.NoteHold(now - static_cast<TimeMs>(hold.since));
   CountEnd(end, recent);
-  if (end != HoldEnd::kTransferred) events_.Emit(EventOf(end), hash, lock, hold, now);
+  if (end != HoldEnd::kTransferred) rules_.events.Emit(EventOf(end), hash, lock, hold, now);
   --state_.counts.holds;
   state_.LogHoldEnd(lock, hold);
   if (lock.contended != nullptr) lock.contended->slots.Free(ModeOf(hold));
   if (hold.is_claim()) {
     auto& claim = static_cast<Claim&>(hold);
     const bool is_lost = claim.channel() != nullptr && end != HoldEnd::kReleased;
-    if (is_lost) events_.SendLoss(claim, end, now);
+    if (is_lost) rules_.events.SendLoss(claim, end, now);
     Unbind(claim);
     lock.contended->holds.erase(claim);
-    cooldowns_.Begin(claim, end, now);
-    claims_.Destroy(claim);
+    Cooldowns::Begin(state_, claim, end, now);
+    Claims::Destroy(state_, claim);
     return;
   }
   state_.wheel.Cancel(hold);
@@ -136,6 +136,36 @@ const Hold* Holds::FindToken(const LockEntry& lock, Token token) {
   if (lock.plain.token == token) return &lock.plain;
   if (lock.contended == nullptr) return nullptr;
   return lock.contended->holds.Find(token);
+}
+
+void Cooldowns::Begin(EngineState& state, const Claim& claim, HoldEnd end, TimeMs now) {
+  const bool is_spared =
+      end == HoldEnd::kTransferred || end == HoldEnd::kBroken || end == HoldEnd::kUndone;
+  if (is_spared || claim.extras == nullptr || claim.extras->cool_until == 0) return;
+  // Like every deadline, the end of MINHOLD has passed only when its whole tick has passed.
+  if (claim.extras->cool_until < now) return;
+  ContendedLock& contended = *claim.lock.contended;
+  auto* cooldown = new Cooldown(claim.lock, claim.mode, claim.token, claim.rank());
+  contended.slots.Take(cooldown->mode);
+  contended.cooldowns.push_back(*cooldown);
+  ++state.counts.cooldowns;
+  state.ScheduleMember(contended, *cooldown, claim.extras->cool_until, TimerClass::kCooling);
+  if (state.changes != nullptr) {
+    state.changes->cooling.push_back({state.table.HashOf(claim.lock.key()), cooldown->token});
+  }
+}
+
+void Cooldowns::End(EngineState& state, Cooldown& cooldown) {
+  ContendedLock& contended = *cooldown.lock.contended;
+  if (state.changes != nullptr && cooldown.is_stored) {
+    const KeyName key = cooldown.lock.key();
+    state.changes->NoteEnd(ChangeLog::Kind::kCooling, cooldown.token, key.db, key.bytes);
+  }
+  state.wheel.Cancel(cooldown);
+  contended.slots.Free(cooldown.mode);
+  contended.cooldowns.erase(contended.cooldowns.iterator_to(cooldown));
+  --state.counts.cooldowns;
+  delete &cooldown;
 }
 
 }  // namespace fairlock::engine

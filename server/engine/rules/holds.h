@@ -6,19 +6,14 @@
 #include <optional>
 #include <string_view>
 
-#include "server/engine/rules/claims.h"
-#include "server/engine/rules/cooldowns.h"
 #include "server/engine/rules/events.h"
-#include "server/engine/state/engine_state.h"
-#include "server/engine/state/hold_end.h"
+#include "server/engine/rules/rule.h"
 
 namespace fairlock::engine {
 
-// Loop-confined.
-class Holds {
+class Holds : Rule {
  public:
-  Holds(EngineState& state, Events& events, const Claims& claims, const Cooldowns& cooldowns)
-      : state_(state), events_(events), claims_(claims), cooldowns_(cooldowns) {}
+  using Rule::Rule;
 
   Token NextToken();
   Hold* Find(LockEntry& lock, std::string_view owner, std::optional<Token> token) const;
@@ -37,11 +32,14 @@ class Holds {
 
  private:
   void CountEnd(HoldEnd end, RecentKey& recent);
+};
 
-  EngineState& state_;
-  Events& events_;
-  Claims claims_;
-  Cooldowns cooldowns_;
+// MINHOLD: a hold that ends before its MINHOLD is over leaves a cooldown, which occupies the slot
+// until the MINHOLD is over. BREAK, a transfer and an undone grant leave no cooldown.
+class Cooldowns {
+ public:
+  static void Begin(EngineState& state, const Claim& claim, HoldEnd end, TimeMs now);
+  static void End(EngineState& state, Cooldown& cooldown);
 };
 
 }  // namespace fairlock::engine

@@ -1,6 +1,6 @@
-#include "server/engine/rules/inspections.h"
-
 #include <algorithm>
+
+#include "server/engine/rules/engine_rules.h"
 
 namespace fairlock::engine {
 
@@ -37,7 +37,7 @@ DurationMs Since(const Hold& hold, TimeMs now) { return now - static_cast<TimeMs
 }  // namespace
 
 bool Inspections::Check(const KeyName& key, Token token, Step step) {
-  const LockEntry* lock = expiry_.FindCurrent(state_.table.HashOf(key), key, step);
+  const LockEntry* lock = rules_.expiry.FindCurrent(state_.table.HashOf(key), key, step);
   return lock != nullptr && Holds::FindToken(*lock, token) != nullptr;
 }
 
@@ -91,14 +91,14 @@ PlaceInfo Inspections::Describe(const Claim& place, std::uint64_t position, Time
 }
 
 std::uint64_t Inspections::CountHolders(const KeyName& key, Step step) {
-  const LockEntry* lock = expiry_.FindCurrent(state_.table.HashOf(key), key, step);
+  const LockEntry* lock = rules_.expiry.FindCurrent(state_.table.HashOf(key), key, step);
   return lock == nullptr ? 0 : lock->hold_count();
 }
 
 std::uint64_t Inspections::LeaseStamp(const KeyName& key, Step step) {
   constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;
   std::uint64_t stamp = 0;
-  const LockEntry* lock = expiry_.FindCurrent(state_.table.HashOf(key), key, step);
+  const LockEntry* lock = rules_.expiry.FindCurrent(state_.table.HashOf(key), key, step);
   if (lock == nullptr) return stamp;
   VisitHolds(*lock, [&](const Hold& hold) {
     stamp = (stamp ^ static_cast<std::uint64_t>(hold.deadline())) * kSpread;
@@ -107,8 +107,8 @@ std::uint64_t Inspections::LeaseStamp(const KeyName& key, Step step) {
 }
 
 bool Inspections::IsHeldBy(const KeyName& key, std::string_view owner, Step step) {
-  LockEntry* lock = expiry_.FindCurrent(state_.table.HashOf(key), key, step);
-  return lock != nullptr && holds_.Find(*lock, owner, std::nullopt) != nullptr;
+  LockEntry* lock = rules_.expiry.FindCurrent(state_.table.HashOf(key), key, step);
+  return lock != nullptr && rules_.holds.Find(*lock, owner, std::nullopt) != nullptr;
 }
 
 std::uint64_t Inspections::PositionOf(const Claim& place) const {
@@ -123,9 +123,9 @@ std::uint64_t Inspections::PositionOf(const Claim& place) const {
 
 std::optional<std::uint64_t> Inspections::Position(const KeyName& key, std::string_view owner,
                                                    Step step) {
-  LockEntry* lock = expiry_.FindCurrent(state_.table.HashOf(key), key, step);
+  LockEntry* lock = rules_.expiry.FindCurrent(state_.table.HashOf(key), key, step);
   if (lock == nullptr) return std::nullopt;
-  if (holds_.Find(*lock, owner, std::nullopt) != nullptr) return 0;
+  if (rules_.holds.Find(*lock, owner, std::nullopt) != nullptr) return 0;
   if (lock->contended == nullptr) return std::nullopt;
   const Claim* place = state_.table.FindClaim(*lock, owner);
   if (place == nullptr || place->state == ClaimState::kMarked) return std::nullopt;
@@ -134,7 +134,7 @@ std::optional<std::uint64_t> Inspections::Position(const KeyName& key, std::stri
 
 const ClientIdentity* Inspections::ClientOfPlace(const KeyName& key, std::string_view owner,
                                                  Step step) {
-  LockEntry* lock = expiry_.FindCurrent(state_.table.HashOf(key), key, step);
+  LockEntry* lock = rules_.expiry.FindCurrent(state_.table.HashOf(key), key, step);
   if (lock == nullptr || lock->contended == nullptr) return nullptr;
   const Claim* place = state_.table.FindClaim(*lock, owner);
   return place == nullptr || !place->is_place() ? nullptr : &state_.clients.Identity(place->client);
@@ -160,9 +160,9 @@ void Inspections::DescribeSlots(const ContendedLock& contended, LockInfo& info, 
 
 LockInfo Inspections::Inspect(const KeyName& key, std::size_t holders_max, Step step) {
   const std::uint64_t hash = state_.table.HashOf(key);
-  const LockEntry* lock = expiry_.FindCurrent(hash, key, step);
+  const LockEntry* lock = rules_.expiry.FindCurrent(hash, key, step);
   LockInfo info;
-  info.limit_override = limits_.LimitOf(key);
+  info.limit_override = Limits::LimitOf(state_, key);
   if (lock != nullptr) {
     info.holder_count = lock->hold_count();
     info.waiter_count = lock->active_count();
@@ -187,12 +187,12 @@ LockInfo Inspections::Inspect(const KeyName& key, std::size_t holders_max, Step 
 
 Explanation Inspections::Explain(const KeyName& key, std::string_view owner, Step step) {
   const std::uint64_t hash = state_.table.HashOf(key);
-  LockEntry* lock = expiry_.FindCurrent(hash, key, step);
+  LockEntry* lock = rules_.expiry.FindCurrent(hash, key, step);
   Explanation explanation;
   if (lock == nullptr) return explanation;
   explanation.waiter_count = lock->active_count();
   explanation.holders = DescribeHolders(*lock, 16, step.now);
-  if (const Hold* hold = holds_.Find(*lock, owner, std::nullopt)) {
+  if (const Hold* hold = rules_.holds.Find(*lock, owner, std::nullopt)) {
     explanation.ttl_ms = TimeLeft(*hold, step.now);
     return explanation;
   }
@@ -205,7 +205,8 @@ Explanation Inspections::Explain(const KeyName& key, std::string_view owner, Ste
   const RecentKey* recent = state_.recent.Find(hash);
   if (recent != nullptr && recent->hold_mean_ms >= 0) {
     std::uint32_t limit = place->mode.limit;
-    if (place->mode.is_limit_given) limit = std::max(limits_.LimitOf(key).value_or(limit), 1U);
+    if (place->mode.is_limit_given)
+      limit = std::max(Limits::LimitOf(state_, key).value_or(limit), 1U);
     explanation.eta_ms = static_cast<DurationMs>(static_cast<double>(*explanation.position) *
                                                  static_cast<double>(recent->hold_mean_ms) / limit);
   }
@@ -214,7 +215,7 @@ Explanation Inspections::Explain(const KeyName& key, std::string_view owner, Ste
 
 std::vector<PlaceInfo> Inspections::Queue(const KeyName& key, std::uint64_t start,
                                           std::uint64_t count, Step step) {
-  const LockEntry* lock = expiry_.FindCurrent(state_.table.HashOf(key), key, step);
+  const LockEntry* lock = rules_.expiry.FindCurrent(state_.table.HashOf(key), key, step);
   std::vector<PlaceInfo> places;
   if (lock == nullptr || lock->contended == nullptr) return places;
   std::uint64_t index = 0;

@@ -1,7 +1,7 @@
-#include "server/engine/rules/invariants.h"
-
 #include <algorithm>
 #include <cassert>
+
+#include "server/engine/rules/engine_rules.h"
 
 namespace fairlock::engine {
 
@@ -120,9 +120,10 @@ void Invariants::CheckPlaces(const LockEntry& lock) const {
     ++active;
     if (is_first_found || place.is_reserved) continue;
     is_first_found = true;
-    const bool is_its_turn = turns_.FindBlocked(const_cast<Claim&>(place), place.mode) == nullptr;
-    assert(!limits_.HasSlot(lock, place.mode) || !is_its_turn || !limits_.IsSeen(contended) ||
-           state_.is_in_transaction);  // 2
+    const bool is_its_turn =
+        Turns::FindBlocked(state_, const_cast<Claim&>(place), place.mode) == nullptr;
+    assert(!Limits::HasSlot(state_, lock, place.mode) || !is_its_turn ||
+           !Limits::IsSeen(state_, contended) || state_.is_in_transaction);  // 2
   }
   assert(active == contended.active.end());
 }

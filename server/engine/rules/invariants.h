@@ -27,18 +27,14 @@
 #include <cstddef>
 
 #include "server/engine/api/inspection.h"
-#include "server/engine/rules/limits.h"
-#include "server/engine/rules/turns.h"
-#include "server/engine/state/engine_state.h"
+#include "server/engine/rules/rule.h"
 #include "server/engine/state/multi_lock.h"
 
 namespace fairlock::engine {
 
-// Loop-confined.
-class Invariants {
+class Invariants : Rule {
  public:
-  Invariants(EngineState& state, const Limits& limits, const Turns& turns)
-      : state_(state), limits_(limits), turns_(turns) {}
+  using Rule::Rule;
 
   // Asserts the invariants above. O(everything).
   void Check() const;
@@ -49,10 +45,6 @@ class Invariants {
   void CheckPlaces(const LockEntry& lock) const;
   std::size_t CheckMultiLocks(const LockEntry& lock) const;
   void CheckMultiLock(const MultiLock& multi_lock) const;
-
-  EngineState& state_;
-  Limits limits_;
-  Turns turns_;
 };
 
 }  // namespace fairlock::engine

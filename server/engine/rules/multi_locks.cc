@@ -1,16 +1,15 @@
-#include "server/engine/rules/multi_locks.h"
-
 #include <algorithm>
 #include <boost/container/static_vector.hpp>
 #include <cassert>
 
 #include "server/engine/rules/deadlock_search.h"
+#include "server/engine/rules/engine_rules.h"
 
 namespace fairlock::engine {
 
 bool MultiLocks::IsDeadlockOfMlock(const LockRequest& each, bool is_replacing, TimeMs now) {
   const bool may_be = std::any_of(named_.begin(), named_.end(), [&](const NamedLock& named) {
-    return named.lock != nullptr && deadlocks_.MayNeverHaveSlot(*named.lock);
+    return named.lock != nullptr && rules_.deadlocks.MayNeverHaveSlot(*named.lock);
   });
   if (!may_be) return false;
   boost::container::static_vector<WaitQuestion::Key, kMlockKeysMax> keys;
@@ -21,24 +20,24 @@ bool MultiLocks::IsDeadlockOfMlock(const LockRequest& each, bool is_replacing, T
     const bool is_full = FullQueues::IsFull(*named.lock, each) && named.lock->active_count() > 0;
     if (is_replacing && is_full) leaving.push_back(&FirstClaim(FullQueues::NewestOf(*named.lock)));
   }
-  return deadlocks_.IsDeadlock({.db = named_.front().name.db,
-                                .owner = each.owner,
-                                .mode = each.mode(),
-                                .keys = keys,
-                                .leaving = leaving},
-                               now);
+  return rules_.deadlocks.IsDeadlock({.db = named_.front().name.db,
+                                      .owner = each.owner,
+                                      .mode = each.mode(),
+                                      .keys = keys,
+                                      .leaving = leaving},
+                                     now);
 }
 
 LockResult MultiLocks::RefuseDeadlockOfMlock(std::size_t key, const LockRequest& each,
                                              ClientRef client, TimeMs now) {
-  LockResult refused = deadlocks_.RefuseDeadlock(*named_[key].lock, each, client, now);
+  LockResult refused = rules_.deadlocks.RefuseDeadlock(*named_[key].lock, each, client, now);
   refused.key = key;
   return refused;
 }
 
 void MultiLocks::FindNamed(std::span<const KeyName> keys, Step step) {
   assert(!keys.empty() && keys.size() <= kMlockKeysMax);
-  limits_.EndDue(step.now);
+  Limits::EndDue(state_, step.now);
   named_.assign(keys.size(), {});
   LockList found;
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -48,10 +47,10 @@ void MultiLocks::FindNamed(std::span<const KeyName> keys, Step step) {
     named.lock = state_.table.Find(named.name.hash, named.name);
     if (named.lock != nullptr) found.push_back(named.lock);
   }
-  if (found.empty() || !expiry_.IsBehind(step.now)) return;
-  expiry_.Begin(found, step);
-  expiry_.End(found);
-  claims_.DiscardAll(found);
+  if (found.empty() || !rules_.expiry.IsBehind(step.now)) return;
+  rules_.expiry.Begin(found, step);
+  rules_.expiry.End(found);
+  Claims::DiscardAll(state_, found);
   FindNamedAgain();
 }
 
@@ -61,7 +60,7 @@ void MultiLocks::FindNamedAgain() {
 
 void MultiLocks::DiscardNamed() {
   for (NamedLock& named : named_) {
-    if (named.lock != nullptr && claims_.Discard(named.name.hash, *named.lock))
+    if (named.lock != nullptr && Claims::Discard(state_, named.name.hash, *named.lock))
       named.lock = nullptr;
   }
 }
@@ -71,8 +70,8 @@ void MultiLocks::DropMarks(std::string_view owner) {
     if (named.lock == nullptr || named.lock->contended == nullptr) continue;
     Claim* claim = state_.table.FindClaim(*named.lock, owner);
     if (claim == nullptr || claim->state != ClaimState::kMarked) continue;
-    wait_queue_.Remove(*claim, Cause::kRequest);
-    if (claims_.Discard(named.name.hash, *named.lock)) named.lock = nullptr;
+    rules_.wait_queue.Remove(*claim, Cause::kRequest);
+    if (Claims::Discard(state_, named.name.hash, *named.lock)) named.lock = nullptr;
   }
 }
 
@@ -112,8 +111,8 @@ LockResult MultiLocks::ReacquireAll(const MultiLock& multi_lock, const MlockRequ
   const LockRequest& each = request.each;
   const LockEntry& first = *named_.front().lock;
   if (each.only_new) {
-    return events_.Deny(named_.front().name.hash, first, each, from.client, DenialReason::kHeld,
-                        now);
+    return rules_.events.Deny(named_.front().name.hash, first, each, from.client,
+                              DenialReason::kHeld, now);
   }
   for (std::size_t i = 0; i < named_.size(); ++i) {
     const LockEntry& lock = *named_[i].lock;
@@ -126,11 +125,11 @@ LockResult MultiLocks::ReacquireAll(const MultiLock& multi_lock, const MlockRequ
   if (!is_covered) return {LockStatus::kModeDiffers};
   const bool brings_too_much =
       std::any_of(multi_lock.claims.begin(), multi_lock.claims.end(),
-                  [&](const Claim* claim) { return bounds_.BringsTooMuch(*claim, each); });
+                  [&](const Claim* claim) { return rules_.bounds.BringsTooMuch(*claim, each); });
   if (brings_too_much) return {LockStatus::kOutOfMemory};
   for (Claim* claim : multi_lock.claims) {
-    repeated_holds_.Reacquire(state_.table.HashOf(claim->lock.key()), claim->lock, *claim, each,
-                              from, now);
+    rules_.repeated_holds.Reacquire(state_.table.HashOf(claim->lock.key()), claim->lock, *claim,
+                                    each, from, now);
   }
   if (each.meta) ShareMeta(multi_lock);
   return {LockStatus::kAlready, DenialReason::kNone, multi_lock.token, named_.front().name.hash};
@@ -139,7 +138,7 @@ LockResult MultiLocks::ReacquireAll(const MultiLock& multi_lock, const MlockRequ
 LockResult MultiLocks::RepeatWaitingAll(const MultiLock& multi_lock, const MlockRequest& request,
                                         Attachment& from, Step step) {
   LockResult result =
-      repeated_requests_.Repeat(*multi_lock.claims.front(), request.each, from, step);
+      rules_.repeated_requests.Repeat(*multi_lock.claims.front(), request.each, from, step);
   const bool is_refused =
       result.status == LockStatus::kDenied || result.status == LockStatus::kDeadlock;
   if (request.each.meta && !is_refused) ShareMeta(multi_lock);
@@ -157,15 +156,15 @@ void MultiLocks::ReleaseAll(const MultiLock& multi_lock, Step step) {
     Claim& hold = *multi_lock.claims.front();
     LockEntry& lock = hold.lock;
     const std::uint64_t hash = state_.table.HashOf(lock.key());
-    holds_.End(hash, lock, hold, HoldEnd::kReleased, step.now);
-    grants_.GrantNext(lock, step);
-    claims_.Discard(hash, lock);
+    rules_.holds.End(hash, lock, hold, HoldEnd::kReleased, step.now);
+    rules_.grants.GrantNext(lock, step);
+    Claims::Discard(state_, hash, lock);
   }
   FindNamedAgain();
 }
 
 LockResult MultiLocks::AskAllAnew(const MlockRequest& request, Attachment& from, Step step) {
-  if (const auto refusal = bounds_.WhyNoNewLocks(CountMissing())) return {*refusal};
+  if (const auto refusal = rules_.bounds.WhyNoNewLocks(CountMissing())) return {*refusal};
   NeedDrainedLocks();
   const LockResult result = AskOrJoin(request, from, step);
   // The lock of a drained key may have been created only for this request, and REPLACE may have
@@ -178,9 +177,9 @@ LockResult MultiLocks::AskOrJoin(const MlockRequest& request, Attachment& from, 
   const LockRequest& each = request.each;
   const Mode asked = each.mode();
   auto blocked = FindBlockedKey(asked);
-  if (blocked && places_.WaitOf(each) == 0 && each.keep_ms == 0) {
-    return DenyAll(request, from.client, *blocked, turns_.ReasonFor(*named_[*blocked].lock, asked),
-                   step.now);
+  if (blocked && rules_.places.WaitOf(each) == 0 && each.keep_ms == 0) {
+    return DenyAll(request, from.client, *blocked,
+                   Turns::ReasonFor(state_, *named_[*blocked].lock, asked), step.now);
   }
   const bool may_be_full = blocked && each.waiters_max;
   if (may_be_full) {
@@ -188,14 +187,14 @@ LockResult MultiLocks::AskOrJoin(const MlockRequest& request, Attachment& from, 
       return DenyAll(request, from.client, *full, DenialReason::kFull, step.now);
     }
   }
-  if (const auto refusal = bounds_.WhyNotMore(from.client, named_.size())) return {*refusal};
-  if (blocked && places_.WaitOf(each) > 0 && IsDeadlockOfMlock(each, may_be_full, step.now)) {
+  if (const auto refusal = rules_.bounds.WhyNotMore(from.client, named_.size())) return {*refusal};
+  if (blocked && rules_.places.WaitOf(each) > 0 && IsDeadlockOfMlock(each, may_be_full, step.now)) {
     return RefuseDeadlockOfMlock(*blocked, each, from.client, step.now);
   }
   if (may_be_full) {
     ReplaceNewestOfFullQueues(each, step);
     blocked = FindBlockedKey(asked);
-    if (blocked && places_.WaitOf(each) > 0 && IsDeadlockOfMlock(each, false, step.now)) {
+    if (blocked && rules_.places.WaitOf(each) > 0 && IsDeadlockOfMlock(each, false, step.now)) {
       return RefuseDeadlockOfMlock(*blocked, each, from.client, step.now);
     }
   }
@@ -205,17 +204,17 @@ LockResult MultiLocks::AskOrJoin(const MlockRequest& request, Attachment& from, 
   }
   const auto full = std::find_if(named_.begin(), named_.end(), [&](const NamedLock& named) {
     return named.lock != nullptr &&
-           bounds_.IsQueueAtBound(*named.lock, state_.options.places_per_key_max);
+           rules_.bounds.IsQueueAtBound(*named.lock, state_.options.places_per_key_max);
   });
   if (full != named_.end()) {
     return {.status = LockStatus::kTooManyOnKey,
             .key = static_cast<std::size_t>(full - named_.begin())};
   }
-  const DenialReason reason = turns_.ReasonFor(*named_[*blocked].lock, asked);
+  const DenialReason reason = Turns::ReasonFor(state_, *named_[*blocked].lock, asked);
   Claim& place = *MakeClaims(request, from.client).claims.front();
-  places_.Join(place, each, from, step.now);
-  events_.EmitQueued(place, reason, step.now);
-  return {.status = places_.WaitOf(each) > 0 ? LockStatus::kQueued : LockStatus::kKept,
+  rules_.places.Join(place, each, from, step.now);
+  rules_.events.EmitQueued(place, reason, step.now);
+  return {.status = rules_.places.WaitOf(each) > 0 ? LockStatus::kQueued : LockStatus::kKept,
           .reason = reason,
           .key = *blocked};
 }
@@ -235,19 +234,19 @@ void MultiLocks::NeedLock(NamedLock& named) {
 
 void MultiLocks::NeedDrainedLocks() {
   for (NamedLock& named : named_) {
-    if (limits_.IsDrained(named.name)) NeedLock(named);
+    if (Limits::IsDrained(state_, named.name)) NeedLock(named);
   }
 }
 
 LockResult MultiLocks::GrantAllAtOnce(const MlockRequest& request, Attachment& from, TimeMs now) {
   MultiLock& multi_lock = MakeClaims(request, from.client);
-  const Token token = holds_.NextToken();
-  claims_.StartMultiLock(multi_lock, token);
+  const Token token = rules_.holds.NextToken();
+  Claims::StartMultiLock(state_, multi_lock, token);
   for (Claim* claim : multi_lock.claims) {
     const std::uint64_t hash = state_.table.HashOf(claim->lock.key());
-    holds_.Add(*claim, token, &from, now);
+    rules_.holds.Add(*claim, token, &from, now);
     state_.LogHold(hash, *claim);
-    events_.Emit(EventKind::kGranted, hash, claim->lock, *claim, now);
+    rules_.events.Emit(EventKind::kGranted, hash, claim->lock, *claim, now);
   }
   return {LockStatus::kGranted, DenialReason::kNone, token, named_.front().name.hash};
 }
@@ -255,7 +254,7 @@ LockResult MultiLocks::GrantAllAtOnce(const MlockRequest& request, Attachment& f
 std::optional<std::size_t> MultiLocks::FindBlockedKey(const Mode& mode) const {
   for (std::size_t i = 0; i < named_.size(); ++i) {
     const LockEntry* lock = named_[i].lock;
-    if (lock != nullptr && !turns_.MayPass(*lock, mode)) return i;
+    if (lock != nullptr && !Turns::MayPass(state_, *lock, mode)) return i;
   }
   return std::nullopt;
 }
@@ -265,7 +264,7 @@ std::optional<std::size_t> MultiLocks::FindFullQueue(const LockRequest& request)
     const LockEntry* lock = named_[i].lock;
     if (lock == nullptr) continue;
     const std::size_t places = lock->active_count();
-    if (places == 0 && turns_.MayPass(*lock, request.mode())) continue;
+    if (places == 0 && Turns::MayPass(state_, *lock, request.mode())) continue;
     const bool is_replaceable = request.replaces_newest && places > 0;
     if (places >= *request.waiters_max && !is_replaceable) return i;
   }
@@ -277,7 +276,7 @@ void MultiLocks::ReplaceNewestOfFullQueues(const LockRequest& request, Step step
     LockEntry* lock = named_[i].lock;
     const std::size_t places = lock == nullptr ? 0 : lock->active_count();
     if (places == 0 || places < *request.waiters_max) continue;
-    full_queues_.ReplaceNewest(*lock, request.owner, step);
+    rules_.full_queues.ReplaceNewest(*lock, request.owner, step);
     // It may have been the only place in other queues too, whose locks are then freed.
     FindNamedAgain();
     NeedDrainedLocks();
@@ -287,7 +286,8 @@ void MultiLocks::ReplaceNewestOfFullQueues(const LockRequest& request, Step step
 LockResult MultiLocks::DenyAll(const MlockRequest& request, ClientRef client, std::size_t key,
                                DenialReason reason, TimeMs now) {
   const NamedLock& named = named_[key];
-  LockResult result = events_.Deny(named.name.hash, *named.lock, request.each, client, reason, now);
+  LockResult result =
+      rules_.events.Deny(named.name.hash, *named.lock, request.each, client, reason, now);
   result.key = key;
   return result;
 }
@@ -296,7 +296,7 @@ MultiLock& MultiLocks::MakeClaims(const MlockRequest& request, ClientRef client)
   auto* multi_lock = new MultiLock(request.keys);
   for (NamedLock& named : named_) {
     NeedLock(named);
-    claims_.AddToMultiLock(*multi_lock, claims_.Create(*named.lock, request.each, client));
+    Claims::AddToMultiLock(*multi_lock, Claims::Create(state_, *named.lock, request.each, client));
   }
   if (request.each.meta) ShareMeta(*multi_lock);
   return *multi_lock;
@@ -313,14 +313,14 @@ bool MultiLocks::Renew(const MrenewRequest& request, Step step) {
   for (const NamedLock& named : named_) {
     Hold* hold = named.lock == nullptr
                      ? nullptr
-                     : holds_.Find(*named.lock, request.each.owner, request.each.token);
+                     : rules_.holds.Find(*named.lock, request.each.owner, request.each.token);
     if (Renewals::IsRenewable(hold)) holds.push_back(hold);
   }
   const bool are_all_held = holds.size() == named_.size();
   if (!are_all_held) return false;
   for (Hold* hold : holds) {
     LockEntry& lock = LockEntry::Of(*hold);
-    renewals_.RenewOne(state_.table.HashOf(lock.key()), lock, *hold, request.each, step.now);
+    rules_.renewals.RenewOne(state_.table.HashOf(lock.key()), lock, *hold, request.each, step.now);
   }
   return are_all_held;
 }
@@ -331,7 +331,7 @@ std::size_t MultiLocks::Unlock(const MunlockRequest& request, Step step) {
   std::size_t released = 0;
   for (const KeyName& key : request.keys) {
     each.key = key;
-    if (releases_.Unlock(each, step)) ++released;
+    if (rules_.releases.Unlock(each, step)) ++released;
   }
   return released;
 }

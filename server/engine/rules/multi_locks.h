@@ -8,54 +8,16 @@
 #include <string_view>
 #include <vector>
 
+#include "server/engine/api/effects.h"
 #include "server/engine/api/requests.h"
-#include "server/engine/api/step.h"
-#include "server/engine/rules/bounds.h"
-#include "server/engine/rules/claims.h"
-#include "server/engine/rules/deadlocks.h"
-#include "server/engine/rules/events.h"
-#include "server/engine/rules/expiry.h"
-#include "server/engine/rules/full_queues.h"
-#include "server/engine/rules/grants.h"
-#include "server/engine/rules/holds.h"
-#include "server/engine/rules/limits.h"
-#include "server/engine/rules/places.h"
-#include "server/engine/rules/releases.h"
-#include "server/engine/rules/renewals.h"
-#include "server/engine/rules/repeated_holds.h"
-#include "server/engine/rules/repeated_requests.h"
-#include "server/engine/rules/turns.h"
-#include "server/engine/rules/wait_queue.h"
-#include "server/engine/state/engine_state.h"
+#include "server/engine/rules/rule.h"
 #include "server/engine/state/multi_lock.h"
 
 namespace fairlock::engine {
 
-// Loop-confined.
-class MultiLocks {
+class MultiLocks : Rule {
  public:
-  MultiLocks(EngineState& state, Events& events, Bounds& bounds, const Claims& claims, Holds& holds,
-             const Limits& limits, const Turns& turns, WaitQueue& wait_queue, Places& places,
-             Grants& grants, Expiry& expiry, Deadlocks& deadlocks, FullQueues& full_queues,
-             RepeatedHolds& repeated_holds, RepeatedRequests& repeated_requests, Releases& releases,
-             Renewals& renewals)
-      : state_(state),
-        events_(events),
-        bounds_(bounds),
-        claims_(claims),
-        holds_(holds),
-        limits_(limits),
-        turns_(turns),
-        wait_queue_(wait_queue),
-        places_(places),
-        grants_(grants),
-        expiry_(expiry),
-        deadlocks_(deadlocks),
-        full_queues_(full_queues),
-        repeated_holds_(repeated_holds),
-        repeated_requests_(repeated_requests),
-        releases_(releases),
-        renewals_(renewals) {}
+  using Rule::Rule;
 
   LockResult Lock(const MlockRequest& request, Attachment& from, Step step);
   bool Renew(const MrenewRequest& request, Step step);
@@ -103,23 +65,6 @@ class MultiLocks {
   LockResult RefuseDeadlockOfMlock(std::size_t key, const LockRequest& each, ClientRef client,
                                    TimeMs now);
 
-  EngineState& state_;
-  Events& events_;
-  Bounds& bounds_;
-  Claims claims_;
-  Holds& holds_;
-  Limits limits_;
-  Turns turns_;
-  WaitQueue& wait_queue_;
-  Places& places_;
-  Grants& grants_;
-  Expiry& expiry_;
-  Deadlocks& deadlocks_;
-  FullQueues& full_queues_;
-  RepeatedHolds& repeated_holds_;
-  RepeatedRequests& repeated_requests_;
-  Releases& releases_;
-  Renewals& renewals_;
   std::vector<NamedLock> named_;  // the locks that the present request names, in its order
 };
 

@@ -1,8 +1,8 @@
-#include "server/engine/rules/notifications.h"
-
 #include <algorithm>
 #include <memory>
 #include <utility>
+
+#include "server/engine/rules/engine_rules.h"
 
 namespace fairlock::engine {
 
@@ -26,7 +26,7 @@ std::vector<LockEntry*> Notifications::LocksByArrival(Attachment::List& places) 
 
 void Notifications::Open(std::string_view name, Step step) {
   if (state_.is_frozen) return;
-  limits_.EndDue(step.now);
+  Limits::EndDue(state_, step.now);
   NotifyChannel* found = state_.channels.Find(name);
   if (found == nullptr || found->is_open) return;
   // Keeps the channel alive, because the last claim that names it may end below.
@@ -35,30 +35,30 @@ void Notifications::Open(std::string_view name, Step step) {
   const std::vector<LockEntry*> locks = LocksByArrival(channel->absent);
   if (locks.empty()) return;
   // Ends the places whose time is over, so that they do not wait again.
-  expiry_.Begin(locks, step);
-  deadlocks_.set_sharing(true);
+  rules_.expiry.Begin(locks, step);
+  rules_.deadlocks.set_sharing(true);
   while (!channel->absent.empty()) ReturnToWait(PlaceOf(channel->absent.front()), step);
-  deadlocks_.set_sharing(false);
+  rules_.deadlocks.set_sharing(false);
   GrantAll(locks, step);
 }
 
 void Notifications::ReturnToWait(Claim& place, Step step) {
-  wait_queue_.Unreserve(place);
-  const bool is_deadlock = turns_.FindBlocked(place, place.mode) != nullptr &&
-                           deadlocks_.IsDeadlockOfPlace(place, place.mode, step.now);
+  rules_.wait_queue.Unreserve(place);
+  const bool is_deadlock = Turns::FindBlocked(state_, place, place.mode) != nullptr &&
+                           rules_.deadlocks.IsDeadlockOfPlace(place, place.mode, step.now);
   NotifyChannel& channel = *place.channel();
   WaitQueue::LeaveAbsent(place);
   const TimeMs wait_end = FirstClaim(place).extras->wait_end;
-  places_.Await(place, channel, std::max(wait_end, step.now));
+  rules_.places.Await(place, channel, std::max(wait_end, step.now));
   if (!is_deadlock) return;
-  answers_.AnswerPlace(place, {.kind = ResolutionKind::kDeadlock}, step);
-  events_.EmitPlace(EventKind::kCancelled, place, step.now);
-  wait_queue_.Remove(place, Cause::kRequest);
+  rules_.answers.AnswerPlace(place, {.kind = ResolutionKind::kDeadlock}, step);
+  rules_.events.EmitPlace(EventKind::kCancelled, place, step.now);
+  rules_.wait_queue.Remove(place, Cause::kRequest);
 }
 
 void Notifications::Close(std::string_view name, Step step) {
   if (state_.is_frozen) return;
-  limits_.EndDue(step.now);
+  Limits::EndDue(state_, step.now);
   NotifyChannel* found = state_.channels.Find(name);
   if (found == nullptr || !found->is_open) return;
   const std::shared_ptr<NotifyChannel> channel = found->shared_from_this();
@@ -69,22 +69,22 @@ void Notifications::Close(std::string_view name, Step step) {
     Pending& pending = channel->pending.front();
     channel->pending.pop_front();
     pending.attachment = nullptr;
-    places_.LoseRequest(PlaceOf(pending), step.now);
+    rules_.places.LoseRequest(PlaceOf(pending), step.now);
   }
   if (!locks.empty()) {
-    expiry_.Begin(locks, step);
+    rules_.expiry.Begin(locks, step);
     GrantAll(locks, step);
   }
-  sessions_.Detach(*channel, step);
+  rules_.sessions.Detach(*channel, step);
 }
 
 void Notifications::GrantAll(LockSpan locks, Step step) {
   for (LockEntry* lock : locks) {
-    if (lock->contended != nullptr) wait_queue_.Enqueue(*lock);
+    if (lock->contended != nullptr) rules_.wait_queue.Enqueue(*lock);
   }
-  grants_.GrantNext(*locks.front(), step);
-  expiry_.End(locks);
-  claims_.DiscardAll(locks);
+  rules_.grants.GrantNext(*locks.front(), step);
+  rules_.expiry.End(locks);
+  Claims::DiscardAll(state_, locks);
 }
 
 }  // namespace fairlock::engine

@@ -6,44 +6,23 @@
 #include <string_view>
 #include <vector>
 
-#include "server/engine/api/step.h"
-#include "server/engine/rules/answers.h"
-#include "server/engine/rules/claims.h"
-#include "server/engine/rules/deadlocks.h"
-#include "server/engine/rules/events.h"
-#include "server/engine/rules/expiry.h"
-#include "server/engine/rules/grants.h"
-#include "server/engine/rules/limits.h"
-#include "server/engine/rules/places.h"
-#include "server/engine/rules/sessions.h"
-#include "server/engine/rules/turns.h"
-#include "server/engine/rules/wait_queue.h"
-#include "server/engine/state/engine_state.h"
+#include "server/engine/api/effects.h"
+#include "server/engine/rules/rule.h"
 #include "server/engine/state/multi_lock.h"
 
 namespace fairlock::engine {
 
-// Loop-confined.
-class Notifications {
+class Notifications : Rule {
  public:
-  Notifications(EngineState& state, Events& events, const Claims& claims, const Limits& limits,
-                const Turns& turns, WaitQueue& wait_queue, Places& places, Answers& answers,
-                Grants& grants, Expiry& expiry, Sessions& sessions, Deadlocks& deadlocks)
-      : state_(state),
-        events_(events),
-        claims_(claims),
-        limits_(limits),
-        turns_(turns),
-        wait_queue_(wait_queue),
-        places_(places),
-        answers_(answers),
-        grants_(grants),
-        expiry_(expiry),
-        sessions_(sessions),
-        deadlocks_(deadlocks) {}
+  using Rule::Rule;
 
+  // Open: the channel now has a subscriber, so the owners of its absent places are back. Close: its
+  // last subscriber has left, so its places stay for KEEP or for the reconnect grace, and sessions
+  // bound to it end or run through their grace; undo grants that reached no subscriber afterwards.
+  // O(places of the channel).
   void Open(std::string_view name, Step step);
   void Close(std::string_view name, Step step);
+  // False: no hold and no place names the channel, so opening and closing it have no effect.
   bool Knows(std::string_view name) const { return state_.channels.Find(name) != nullptr; }
 
  private:
@@ -52,19 +31,6 @@ class Notifications {
   void ReturnToWait(Claim& place, Step step);
   // Grants what is possible on all the locks, and calls Expiry::End.
   void GrantAll(LockSpan locks, Step step);
-
-  EngineState& state_;
-  Events& events_;
-  Claims claims_;
-  Limits limits_;
-  Turns turns_;
-  WaitQueue& wait_queue_;
-  Places& places_;
-  Answers& answers_;
-  Grants& grants_;
-  Expiry& expiry_;
-  Sessions& sessions_;
-  Deadlocks& deadlocks_;
 };
 
 }  // namespace fairlock::engine

@@ -3,21 +3,19 @@
 // place without KEEP is skipped, and ends after the reconnect grace.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "server/engine/api/effects.h"
 #include "server/engine/api/requests.h"
-#include "server/engine/rules/claims.h"
-#include "server/engine/rules/events.h"
-#include "server/engine/rules/holds.h"
-#include "server/engine/rules/wait_queue.h"
-#include "server/engine/state/engine_state.h"
+#include "server/engine/rules/rule.h"
 
 namespace fairlock::engine {
 
-// Loop-confined.
-class Places {
+class Places : Rule {
  public:
-  Places(EngineState& state, Events& events, const Claims& claims, Holds& holds,
-         WaitQueue& wait_queue)
-      : state_(state), events_(events), claims_(claims), holds_(holds), wait_queue_(wait_queue) {}
+  using Rule::Rule;
 
   void Join(Claim& place, const LockRequest& request, Attachment& from, TimeMs now);
   // Marks a value that was denied: its place is skipped until the value is requested again within
@@ -48,12 +46,22 @@ class Places {
  private:
   TimeMs WaitEndOf(const LockRequest& request, TimeMs now) const;
   void GrantClaim(Claim& claim, Token token, Attachment* to, TimeMs now);
+};
 
-  EngineState& state_;
-  Events& events_;
-  Claims claims_;
-  Holds& holds_;
-  WaitQueue& wait_queue_;
+// SET NX: a value that is denied is marked. If it is requested again within the keep time of its
+// key, it gets a place that dates from its first request. Each further request prolongs the place.
+class ValuePlaces : Rule {
+ public:
+  using Rule::Rule;
+
+  LockResult AskAgain(std::uint64_t hash, Claim& place, const LockRequest& request,
+                      Attachment& from, Step step);
+  void Mark(LockEntry& lock, const LockRequest& request, const Attachment& from, TimeMs now);
+  // How long the place of a SET NX is kept after its request; 0: it gets no place.
+  DurationMs KeepOfValues(std::string_view key) const {
+    const DurationMs keep_ms = state_.options.keep_rules.KeepOf(key);
+    return std::min(keep_ms, state_.options.keep_ms_max);
+  }
 };
 
 }  // namespace fairlock::engine

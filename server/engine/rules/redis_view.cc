@@ -1,9 +1,9 @@
-#include "server/engine/rules/redis_view.h"
-
 #include <algorithm>
 #include <cassert>
 #include <iterator>
 #include <string>
+
+#include "server/engine/rules/engine_rules.h"
 
 namespace fairlock::engine {
 
@@ -31,7 +31,7 @@ struct NamedKey {
 WriteResult RedisView::Write(const WriteRequest& request, Attachment& from, Step step) {
   if (request.only_new) return AskNew(request, from, step);
   const std::uint64_t hash = state_.table.HashOf(request.key);
-  LockEntry* lock = expiry_.FindCurrent(hash, request.key, step);
+  LockEntry* lock = rules_.expiry.FindCurrent(hash, request.key, step);
   if (lock != nullptr && lock->hold_count() > 0) {
     return Rewrite(hash, *lock, request, from, step);
   }
@@ -48,7 +48,7 @@ WriteResult RedisView::AskNew(const WriteRequest& request, Attachment& from, Ste
   asked.only_new = true;
   asked.is_redis_way = true;
   asked.takes_place = request.only_new;
-  const LockResult result = lock_requests_.Lock(asked, from, step);
+  const LockResult result = rules_.lock_requests.Lock(asked, from, step);
   if (IsRefusal(result.status)) return {.status = WriteRefusalOf(result.status)};
   if (result.status != LockStatus::kGranted) {
     assert(result.status == LockStatus::kDenied || result.status == LockStatus::kKept);
@@ -66,7 +66,7 @@ WriteResult RedisView::Rewrite(std::uint64_t hash, LockEntry& lock, const WriteR
   // Its client would rely on a longer lease than the hold can have.
   const bool is_end_fixed = request.end != WrittenEnd::kKept && IsAnyLeaving(lock);
   if (is_refused_native || is_end_fixed) {
-    events_.EmitRefused(hash, lock, request.value, from.client, step.now);
+    rules_.events.EmitRefused(hash, lock, request.value, from.client, step.now);
     return {.status = is_refused_native ? WriteStatus::kNative : WriteStatus::kLeaving};
   }
   if (!is_own) return TakeOver(hash, lock, request, from, step);
@@ -91,17 +91,17 @@ WriteResult RedisView::Rewrite(std::uint64_t hash, LockEntry& lock, const WriteR
 void RedisView::FreeSlotForOne(LockEntry& lock) {
   if (lock.contended == nullptr) return;
   ContendedLock& contended = *lock.contended;
-  while (!contended.cooldowns.empty()) cooldowns_.End(contended.cooldowns.front());
+  while (!contended.cooldowns.empty()) Cooldowns::End(state_, contended.cooldowns.front());
   for (Claim& place : contended.active) {
     if (!place.is_reserved) continue;
-    wait_queue_.Unreserve(place);
-    wait_queue_.EnqueueOthers(place);
+    rules_.wait_queue.Unreserve(place);
+    rules_.wait_queue.EnqueueOthers(place);
   }
 }
 
 WriteResult RedisView::TakeOver(std::uint64_t hash, LockEntry& lock, const WriteRequest& request,
                                 const Attachment& from, Step step) {
-  if (bounds_.takes_nothing_new()) return {.status = WriteStatus::kOutOfMemory};
+  if (rules_.bounds.takes_nothing_new()) return {.status = WriteStatus::kOutOfMemory};
   Transfers::Succession terms{.new_owner = request.value,
                               .is_redis_way = true,
                               .keeps_terms = request.is_rename && lock.hold_count() == 1,
@@ -122,7 +122,7 @@ WriteResult RedisView::TakeOver(std::uint64_t hash, LockEntry& lock, const Write
   }
   Hold& hold = EndAllButOne(hash, lock, request.value, step.now);
   if (!terms.keeps_terms) FreeSlotForOne(lock);
-  const Token token = transfers_.HandOver(hash, lock, hold, terms, step);
+  const Token token = rules_.transfers.HandOver(hash, lock, hold, terms, step);
   if (is_over) ExpireNow(request.key, token, step);
   return {.status = WriteStatus::kTakenOver, .token = token, .key_hash = hash};
 }
@@ -132,7 +132,7 @@ Hold& RedisView::EndAllButOne(std::uint64_t hash, LockEntry& lock, std::string_v
                               TimeMs now) {
   constexpr auto kEnd = HoldEnd::kBroken;
   if (lock.has_plain_hold() && lock.hold_count() > 1 && lock.plain_owner() == heir) {
-    holds_.End(hash, lock, lock.plain, kEnd, now);
+    rules_.holds.End(hash, lock, lock.plain, kEnd, now);
   }
   auto& left = const_cast<Hold&>(*lock.oldest_hold());
   if (lock.hold_count() == 1) return left;
@@ -142,7 +142,7 @@ Hold& RedisView::EndAllButOne(std::uint64_t hash, LockEntry& lock, std::string_v
   for (auto at = holds.begin(); at != holds.end();) {
     Claim& hold = *at;
     ++at;
-    if (&hold != kept) holds_.End(hash, lock, hold, kEnd, now);
+    if (&hold != kept) rules_.holds.End(hash, lock, hold, kEnd, now);
   }
   return *kept;
 }
@@ -152,23 +152,23 @@ void RedisView::ExpireNow(const KeyName& key, Token token, Step step) {
   LockEntry* lock = state_.table.Find(hash, key);
   const Hold* hold = lock == nullptr ? nullptr : Holds::FindToken(*lock, token);
   if (hold == nullptr) return;
-  holds_.End(hash, *lock, const_cast<Hold&>(*hold), HoldEnd::kExpired, step.now);
-  grants_.GrantNext(*lock, step);
-  claims_.Discard(hash, *lock);
+  rules_.holds.End(hash, *lock, const_cast<Hold&>(*hold), HoldEnd::kExpired, step.now);
+  rules_.grants.GrantNext(*lock, step);
+  Claims::Discard(state_, hash, *lock);
 }
 
 bool RedisView::WouldBeGranted(const WriteRequest& request) {
   const Mode asked;
   LockEntry* lock = state_.table.Find(state_.table.HashOf(request.key), request.key);
-  if (lock == nullptr) return !limits_.IsDrained(request.key);
+  if (lock == nullptr) return !Limits::IsDrained(state_, request.key);
   if (lock->hold_count() > 0) return false;
   Claim* place = state_.table.FindClaim(*lock, request.value);
-  if (place == nullptr) return turns_.MayPass(*lock, asked);
+  if (place == nullptr) return Turns::MayPass(state_, *lock, asked);
   if (place->multi_lock() != nullptr || place->state == ClaimState::kWaiting) return false;
   const bool was_reserved = place->is_reserved;
-  wait_queue_.Unreserve(*place);
-  const bool is_free = turns_.FindBlocked(*place, asked) == nullptr;
-  if (was_reserved) wait_queue_.Reserve(*place);
+  rules_.wait_queue.Unreserve(*place);
+  const bool is_free = Turns::FindBlocked(state_, *place, asked) == nullptr;
+  if (was_reserved) rules_.wait_queue.Reserve(*place);
   return is_free;
 }
 
@@ -176,7 +176,7 @@ WriteStatus RedisView::WriteAllNew(std::span<const WriteRequest> requests, Attac
                                    Step step, std::span<WriteResult> granted) {
   // Ending what is due on one key may change another.
   for (const WriteRequest& request : requests) {
-    expiry_.FindCurrent(state_.table.HashOf(request.key), request.key, step);
+    rules_.expiry.FindCurrent(state_.table.HashOf(request.key), request.key, step);
   }
   std::uint64_t missing = 0;
   for (const WriteRequest& request : requests) {
@@ -184,8 +184,8 @@ WriteStatus RedisView::WriteAllNew(std::span<const WriteRequest> requests, Attac
     const std::uint64_t hash = state_.table.HashOf(request.key);
     if (state_.table.Find(hash, request.key) == nullptr) ++missing;
   }
-  if (const auto refusal = bounds_.WhyNoNewLocks(missing)) return WriteRefusalOf(*refusal);
-  if (const auto refusal = bounds_.WhyNotMore(from.client, requests.size())) {
+  if (const auto refusal = rules_.bounds.WhyNoNewLocks(missing)) return WriteRefusalOf(*refusal);
+  if (const auto refusal = rules_.bounds.WhyNotMore(from.client, requests.size())) {
     return WriteRefusalOf(*refusal);
   }
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -203,11 +203,11 @@ WriteResult RedisView::Forecast(const WriteRequest& request) {
     const bool is_own = lock->hold_count() == 1 && OwnerOf(*lock->oldest_hold()) == request.value;
     if (is_own) return {.status = WriteStatus::kRenewed};
     if (!MayEnd(*lock)) return {.status = WriteStatus::kNative};
-    return {.status =
-                bounds_.takes_nothing_new() ? WriteStatus::kOutOfMemory : WriteStatus::kTakenOver};
+    return {.status = rules_.bounds.takes_nothing_new() ? WriteStatus::kOutOfMemory
+                                                        : WriteStatus::kTakenOver};
   }
   if (WouldBeGranted(request)) return {.status = WriteStatus::kGranted};
-  if (lock != nullptr) return {.reason = turns_.ReasonFor(*lock, {})};
+  if (lock != nullptr) return {.reason = Turns::ReasonFor(state_, *lock, {})};
   return {.reason = state_.overrides.are_all_drained() ? DenialReason::kStarting
                                                        : DenialReason::kDrained};
 }
@@ -217,7 +217,7 @@ std::optional<std::size_t> RedisView::WriteAll(std::span<const WriteRequest> req
                                                std::span<WriteResult> written) {
   // Ending what is due on one key may change another.
   for (const WriteRequest& request : requests) {
-    expiry_.FindCurrent(state_.table.HashOf(request.key), request.key, step);
+    rules_.expiry.FindCurrent(state_.table.HashOf(request.key), request.key, step);
   }
   std::uint64_t missing = 0;
   std::uint64_t granted = 0;
@@ -236,14 +236,14 @@ std::optional<std::size_t> RedisView::WriteAll(std::span<const WriteRequest> req
       case WriteStatus::kTakenOver:
         break;
       case WriteStatus::kNative:
-        events_.EmitRefused(hash, *lock, requests[i].value, from.client, step.now);
+        rules_.events.EmitRefused(hash, *lock, requests[i].value, from.client, step.now);
         return i;
       default:
         return i;
     }
   }
-  auto refusal = bounds_.WhyNoNewLocks(missing);
-  if (!refusal && granted > 0) refusal = bounds_.WhyNotMore(from.client, granted);
+  auto refusal = rules_.bounds.WhyNoNewLocks(missing);
+  if (!refusal && granted > 0) refusal = rules_.bounds.WhyNotMore(from.client, granted);
   if (refusal) {
     written[last_granted] = {.status = WriteRefusalOf(*refusal)};
     return last_granted;
@@ -262,20 +262,20 @@ bool RedisView::MayEnd(const LockEntry& lock) const {
 
 bool RedisView::MayChange(const KeyName& key, const Attachment& from, Step step) {
   const std::uint64_t hash = state_.table.HashOf(key);
-  const LockEntry* lock = expiry_.FindCurrent(hash, key, step);
+  const LockEntry* lock = rules_.expiry.FindCurrent(hash, key, step);
   if (lock == nullptr || lock->hold_count() == 0 || MayEnd(*lock)) return true;
-  events_.EmitRefused(hash, *lock, {}, from.client, step.now);
+  rules_.events.EmitRefused(hash, *lock, {}, from.client, step.now);
   return false;
 }
 
 void RedisView::EndAllHolds(std::uint64_t hash, LockEntry& lock, HoldEnd end, TimeMs now) {
-  if (lock.has_plain_hold()) holds_.End(hash, lock, lock.plain, end, now);
+  if (lock.has_plain_hold()) rules_.holds.End(hash, lock, lock.plain, end, now);
   while (lock.contended != nullptr && !lock.contended->holds.empty()) {
     Claim& hold = lock.contended->holds.front();
     // DEL is not a release by the owner, so the owner gets a notice of the loss.
     const bool is_lost = hold.channel() != nullptr && end == HoldEnd::kReleased;
-    if (is_lost) events_.SendLoss(hold, end, now);
-    holds_.End(hash, lock, hold, end, now);
+    if (is_lost) rules_.events.SendLoss(hold, end, now);
+    rules_.holds.End(hash, lock, hold, end, now);
   }
 }
 
@@ -285,8 +285,8 @@ bool RedisView::Release(const KeyName& key, const Attachment& from, Step step) {
   LockEntry* lock = state_.table.Find(hash, key);
   if (lock == nullptr || lock->hold_count() == 0) return false;
   EndAllHolds(hash, *lock, HoldEnd::kReleased, step.now);
-  grants_.GrantNext(*lock, step);
-  claims_.Discard(hash, *lock);
+  rules_.grants.GrantNext(*lock, step);
+  Claims::Discard(state_, hash, *lock);
   return true;
 }
 
@@ -302,7 +302,7 @@ ExpiryStatus RedisView::Expire(const ExpiryRequest& request, const Attachment& f
     return ExpiryStatus::kChanged;
   }
   if (IsAnyLeaving(*lock)) {
-    events_.EmitRefused(hash, *lock, {}, from.client, step.now);
+    rules_.events.EmitRefused(hash, *lock, {}, from.client, step.now);
     return ExpiryStatus::kLeaving;
   }
   const DurationMs lease_ms = request.lease_ms.value_or(0);
@@ -331,13 +331,13 @@ void RedisView::SetLease(std::uint64_t hash, LockEntry& lock, Hold& hold, Durati
     auto& claim = static_cast<Claim&>(hold);
     const bool is_in_grace = claim.has_session() && claim.attachment == nullptr;
     const TimeMs deadline = claim.deadline();
-    holds_.SetLeaseEnd(*lock.contended, claim, end);
+    rules_.holds.SetLeaseEnd(*lock.contended, claim, end);
     // The grace of the session continues to run.
     if (is_in_grace) {
       state_.ScheduleMember(*lock.contended, claim, std::min(deadline, end), TimerClass::kLease);
     }
   }
-  events_.Emit(EventKind::kRenewed, hash, lock, hold, now);
+  rules_.events.Emit(EventKind::kRenewed, hash, lock, hold, now);
 }
 
 std::uint64_t RedisView::Flush(std::uint64_t cursor, std::size_t count,
@@ -360,7 +360,7 @@ std::uint64_t RedisView::Flush(std::uint64_t cursor, std::size_t count,
       keys.push_back({state_.table.HashOf(key), key.db, std::string(key.bytes)});
     });
     for (const NamedKey& key : keys) {
-      LockEntry* lock = expiry_.FindCurrent(key.hash, {key.db, key.bytes, key.hash}, step);
+      LockEntry* lock = rules_.expiry.FindCurrent(key.hash, {key.db, key.bytes, key.hash}, step);
       if (lock != nullptr) FlushLock(key.hash, *lock, from, step);
     }
   } while (cursor != 0 && looked < count && is_any_left());
@@ -372,24 +372,24 @@ void RedisView::FlushLock(std::uint64_t hash, LockEntry& lock, const Attachment&
   if (lock.hold_count() > 0 && MayEnd(lock)) {
     EndAllHolds(hash, lock, HoldEnd::kReleased, step.now);
   } else if (lock.hold_count() > 0) {
-    events_.EmitRefused(hash, lock, {}, from.client, step.now);
+    rules_.events.EmitRefused(hash, lock, {}, from.client, step.now);
   }
   if (lock.contended != nullptr) {
     ContendedLock& contended = *lock.contended;
     if (ends_all && !contended.cooldowns.empty()) {
       contended.vacating = Cause::kRequest;
-      while (!contended.cooldowns.empty()) cooldowns_.End(contended.cooldowns.front());
+      while (!contended.cooldowns.empty()) Cooldowns::End(state_, contended.cooldowns.front());
     }
     for (auto at = contended.queue.begin(); at != contended.queue.end();) {
       Claim& place = *at;
       ++at;
       if (!place.is_redis_way()) continue;
-      events_.EmitPlace(EventKind::kCancelled, place, step.now);
-      wait_queue_.Remove(place, Cause::kRequest);
+      rules_.events.EmitPlace(EventKind::kCancelled, place, step.now);
+      rules_.wait_queue.Remove(place, Cause::kRequest);
     }
   }
-  grants_.GrantNext(lock, step);
-  claims_.Discard(hash, lock);
+  rules_.grants.GrantNext(lock, step);
+  Claims::Discard(state_, hash, lock);
 }
 
 bool RedisView::Exists(const LockEntry& lock) {
@@ -431,7 +431,7 @@ std::optional<DurationMs> RedisView::TimeLeft(const LockEntry& lock, TimeMs now)
 }
 
 KeyLook RedisView::Look(const KeyName& key, Step step) {
-  const LockEntry* lock = expiry_.FindCurrent(state_.table.HashOf(key), key, step);
+  const LockEntry* lock = rules_.expiry.FindCurrent(state_.table.HashOf(key), key, step);
   return lock == nullptr ? KeyLook() : LookAt(*lock, step.now);
 }
 

@@ -10,48 +10,19 @@
 #include <span>
 #include <string_view>
 
-#include "server/engine/api/match_budget.h"
+#include "server/engine/api/effects.h"
+#include "server/engine/api/glob.h"
 #include "server/engine/api/redis_requests.h"
 #include "server/engine/api/requests.h"
-#include "server/engine/api/step.h"
-#include "server/engine/rules/bounds.h"
-#include "server/engine/rules/claims.h"
-#include "server/engine/rules/cooldowns.h"
 #include "server/engine/rules/events.h"
-#include "server/engine/rules/expiry.h"
-#include "server/engine/rules/grants.h"
-#include "server/engine/rules/holds.h"
-#include "server/engine/rules/limits.h"
-#include "server/engine/rules/lock_requests.h"
-#include "server/engine/rules/transfers.h"
-#include "server/engine/rules/turns.h"
-#include "server/engine/rules/wait_queue.h"
-#include "server/engine/state/engine_state.h"
-#include "server/engine/state/hold_end.h"
+#include "server/engine/rules/rule.h"
 #include "server/engine/state/lock_entry.h"
 
 namespace fairlock::engine {
 
-// Loop-confined.
-class RedisView {
+class RedisView : Rule {
  public:
-  RedisView(EngineState& state, Events& events, Bounds& bounds, const Claims& claims,
-            const Cooldowns& cooldowns, Holds& holds, const Limits& limits, const Turns& turns,
-            WaitQueue& wait_queue, Grants& grants, Expiry& expiry, LockRequests& lock_requests,
-            Transfers& transfers)
-      : state_(state),
-        events_(events),
-        bounds_(bounds),
-        claims_(claims),
-        cooldowns_(cooldowns),
-        holds_(holds),
-        limits_(limits),
-        turns_(turns),
-        wait_queue_(wait_queue),
-        grants_(grants),
-        expiry_(expiry),
-        lock_requests_(lock_requests),
-        transfers_(transfers) {}
+  using Rule::Rule;
 
   // With NX, requests the lock like LOCK ... NEW, so repeating it does not succeed again.
   WriteResult Write(const WriteRequest& request, Attachment& from, Step step);
@@ -68,7 +39,7 @@ class RedisView {
   bool Release(const KeyName& key, const Attachment& from, Step step);
   ExpiryStatus Expire(const ExpiryRequest& request, const Attachment& from, Step step);
   // Ends the holds that Redis commands took of about `count` locks from `cursor` on, in one
-  // database or in all. The cursor works as in LockEngine::Scan. REQUIRES: within a transaction.
+  // database or in all. The cursor works as in Inspections::Scan. REQUIRES: within a transaction.
   std::uint64_t Flush(std::uint64_t cursor, std::size_t count, std::optional<std::uint8_t> db,
                       const Attachment& from, Step step);
   // Views are valid until the next change.
@@ -77,8 +48,8 @@ class RedisView {
   KeyLook Peek(const KeyName& key, TimeMs now) const;
   // Whether a Redis command may end or change the holds of the key; if not, emits kRefused.
   bool MayChange(const KeyName& key, const Attachment& from, Step step);
-  // Visits the keys that exist. The cursor works as in LockEngine::Scan. Pauses early if the budget
-  // is spent.
+  // Visits the keys that exist. The cursor works as in Inspections::Scan. Pauses early if the
+  // budget is spent.
   std::uint64_t Scan(std::uint64_t cursor, std::size_t count, std::uint8_t db, MatchBudget& budget,
                      const std::function<void(const KeyName&, bool is_semaphore)>& visit) const;
 
@@ -110,20 +81,6 @@ class RedisView {
   // REQUIRES: the lock is held.
   static const Hold& LongestHold(const LockEntry& lock);
   static std::optional<DurationMs> TimeLeft(const LockEntry& lock, TimeMs now);
-
-  EngineState& state_;
-  Events& events_;
-  Bounds& bounds_;
-  Claims claims_;
-  Cooldowns cooldowns_;
-  Holds& holds_;
-  Limits limits_;
-  Turns turns_;
-  WaitQueue& wait_queue_;
-  Grants& grants_;
-  Expiry& expiry_;
-  LockRequests& lock_requests_;
-  Transfers& transfers_;
 };
 
 }  // namespace fairlock::engine

@@ -6,34 +6,16 @@
 #include <optional>
 #include <string_view>
 
+#include "server/engine/api/effects.h"
 #include "server/engine/api/requests.h"
-#include "server/engine/api/step.h"
-#include "server/engine/rules/answers.h"
-#include "server/engine/rules/claims.h"
-#include "server/engine/rules/cooldowns.h"
-#include "server/engine/rules/events.h"
-#include "server/engine/rules/expiry.h"
-#include "server/engine/rules/grants.h"
-#include "server/engine/rules/holds.h"
-#include "server/engine/rules/wait_queue.h"
-#include "server/engine/state/engine_state.h"
+#include "server/engine/api/types.h"
+#include "server/engine/rules/rule.h"
 
 namespace fairlock::engine {
 
-// Loop-confined.
-class Releases {
+class Releases : Rule {
  public:
-  Releases(EngineState& state, Events& events, const Claims& claims, const Cooldowns& cooldowns,
-           Holds& holds, WaitQueue& wait_queue, Answers& answers, Grants& grants, Expiry& expiry)
-      : state_(state),
-        events_(events),
-        claims_(claims),
-        cooldowns_(cooldowns),
-        holds_(holds),
-        wait_queue_(wait_queue),
-        answers_(answers),
-        grants_(grants),
-        expiry_(expiry) {}
+  using Rule::Rule;
 
   bool Unlock(const UnlockRequest& request, Step step);
   bool Cancel(const KeyName& key, std::string_view owner, Step step);
@@ -42,16 +24,23 @@ class Releases {
 
  private:
   void EndReservationsAndCooldowns(LockEntry& lock, TimeMs now);
+};
 
-  EngineState& state_;
-  Events& events_;
-  Claims claims_;
-  Cooldowns cooldowns_;
-  Holds& holds_;
-  WaitQueue& wait_queue_;
-  Answers& answers_;
-  Grants& grants_;
-  Expiry& expiry_;
+// BREAK with GRACE gives notice to a hold. The hold ends when its owner releases it, or by force
+// when the grace is over. Until then, the lock is held as before, but nothing postpones the end:
+// RENEW and a repeated LOCK of its owner fail, and TRANSFER passes the notice on. The queue is not
+// affected.
+class Departures : Rule {
+ public:
+  using Rule::Rule;
+
+  // The result counts the holds that leave: that of `owner`, or, if no owner is given, all of them.
+  // A second notice can only bring the end forward. REQUIRES: grace_ms > 0.
+  BreakResult GiveNotice(const KeyName& key, std::optional<std::string_view> owner,
+                         DurationMs grace_ms, Step step);
+
+ private:
+  void NotifyOne(std::uint64_t hash, LockEntry& lock, Hold& hold, DurationMs grace_ms, TimeMs now);
 };
 
 }  // namespace fairlock::engine

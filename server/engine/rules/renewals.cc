@@ -1,14 +1,14 @@
-#include "server/engine/rules/renewals.h"
-
 #include <algorithm>
+
+#include "server/engine/rules/engine_rules.h"
 
 namespace fairlock::engine {
 
 bool Renewals::Renew(const RenewRequest& request, Step step) {
   const std::uint64_t hash = state_.table.HashOf(request.key);
-  LockEntry* lock = expiry_.FindCurrent(hash, request.key, step);
+  LockEntry* lock = rules_.expiry.FindCurrent(hash, request.key, step);
   if (lock == nullptr) return false;
-  Hold* hold = holds_.Find(*lock, request.owner, request.token);
+  Hold* hold = rules_.holds.Find(*lock, request.owner, request.token);
   if (!IsRenewable(hold)) return false;
   RenewOne(hash, *lock, *hold, request, step.now);
   return true;
@@ -38,12 +38,12 @@ void Renewals::RenewOne(std::uint64_t hash, LockEntry& lock, Hold& hold,
   if (hold.is_claim()) {
     auto& claim = static_cast<Claim&>(hold);
     Holds::Confirm(claim);
-    holds_.SetLeaseEnd(*lock.contended, claim, end);
+    rules_.holds.SetLeaseEnd(*lock.contended, claim, end);
   } else {
     lock.plain.set_touched(true);
     state_.wheel.Schedule(hold, end, TimerClass::kLease);
   }
-  events_.Emit(EventKind::kRenewed, hash, lock, hold, now);
+  rules_.events.Emit(EventKind::kRenewed, hash, lock, hold, now);
 }
 
 void Renewals::ExtendUnsentLease(const ChangeLog::Name& name, DurationMs delay_ms) {
@@ -62,7 +62,7 @@ void Renewals::ExtendUnsentLease(const ChangeLog::Name& name, DurationMs delay_m
   auto& claim = static_cast<Claim&>(hold);
   const bool is_in_grace = claim.has_session() && claim.attachment == nullptr;
   const TimeMs deadline = claim.deadline();
-  holds_.SetLeaseEnd(*lock->contended, claim, end);
+  rules_.holds.SetLeaseEnd(*lock->contended, claim, end);
   // The grace of a session began when its connection closed, so a late reply does not prolong it.
   if (is_in_grace)
     state_.ScheduleMember(*lock->contended, claim, std::min(deadline, end), TimerClass::kLease);

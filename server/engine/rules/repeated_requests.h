@@ -2,55 +2,43 @@
 // request is answered as superseded.
 #pragma once
 
+#include <cstdint>
+
+#include "server/engine/api/effects.h"
 #include "server/engine/api/requests.h"
-#include "server/engine/api/step.h"
-#include "server/engine/rules/answers.h"
-#include "server/engine/rules/bounds.h"
-#include "server/engine/rules/claims.h"
-#include "server/engine/rules/deadlocks.h"
-#include "server/engine/rules/events.h"
-#include "server/engine/rules/grants.h"
-#include "server/engine/rules/places.h"
-#include "server/engine/rules/turns.h"
-#include "server/engine/rules/wait_queue.h"
-#include "server/engine/state/engine_state.h"
+#include "server/engine/rules/rule.h"
 
 namespace fairlock::engine {
 
-// Loop-confined.
-class RepeatedRequests {
+class RepeatedRequests : Rule {
  public:
-  RepeatedRequests(EngineState& state, Events& events, Bounds& bounds, const Claims& claims,
-                   const Turns& turns, WaitQueue& wait_queue, Places& places, Answers& answers,
-                   Grants& grants, Deadlocks& deadlocks)
-      : state_(state),
-        events_(events),
-        bounds_(bounds),
-        claims_(claims),
-        turns_(turns),
-        wait_queue_(wait_queue),
-        places_(places),
-        answers_(answers),
-        grants_(grants),
-        deadlocks_(deadlocks) {}
+  using Rule::Rule;
 
   // `place` is any claim of the owner's place.
   LockResult Repeat(Claim& place, const LockRequest& request, Attachment& from, Step step);
 
  private:
+  LockResult GrantPlace(Claim& place, const LockRequest& request, Attachment& from, Step step);
   void Supersede(Claim& place, const LockRequest& request, Step step);
   bool HasOptions(const Claim& place, const LockRequest& request) const;
+};
 
-  EngineState& state_;
-  Events& events_;
-  Bounds& bounds_;
-  Claims claims_;
-  Turns turns_;
-  WaitQueue& wait_queue_;
-  Places& places_;
-  Answers& answers_;
-  Grants& grants_;
-  Deadlocks& deadlocks_;
+// LOCK by the holder: the owner keeps its hold and token, its lease is never shortened, and the
+// options of the repeated request replace those of the hold.
+class RepeatedHolds : Rule {
+ public:
+  using Rule::Rule;
+
+  static bool Covers(const Mode& held, const Mode& asked);
+  Hold& Reacquire(std::uint64_t hash, LockEntry& lock, Hold& held, const LockRequest& request,
+                  Attachment& from, TimeMs now);
+
+ private:
+  void BindSession(Claim& hold, const Attachment* channel_before, const LockRequest& request,
+                   Attachment& from);
+  void ProlongByRepeat(LockEntry& lock, Hold& hold, TimeMs end_before, const LockRequest& request,
+                       TimeMs now);
+  bool BringsOptions(const Hold& hold, const LockRequest& request) const;
 };
 
 }  // namespace fairlock::engine

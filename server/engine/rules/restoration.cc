@@ -1,9 +1,9 @@
-#include "server/engine/rules/restoration.h"
-
 #include <algorithm>
 #include <cassert>
 #include <memory>
 #include <string>
+
+#include "server/engine/rules/engine_rules.h"
 
 namespace fairlock::engine {
 
@@ -75,12 +75,12 @@ void Restoration::Restore(const rows::Hold& row, DurationMs restart_grace_ms, Ti
     lock.plain.label = state_.labels.Use(row.claim.label) & kLabelRefMax;
     lock.plain.SetLeaseMs(row.claim.lease_ms);
     lock.plain.set_redis_way(row.claim.is_redis_way);
-    holds_.Start(lock.plain, row.id.token, lease_end, now);
+    rules_.holds.Start(lock.plain, row.id.token, lease_end, now);
   } else {
     Claim& claim = RestoreClaim(lock, row.claim);
-    if (!row.claim.mlock_keys.empty()) claims_.AddToMultiLock(MultiLockToRestore(row), claim);
-    holds_.Add(claim, row.id.token, nullptr, now);
-    holds_.SetLeaseEnd(*lock.contended, claim, lease_end);
+    if (!row.claim.mlock_keys.empty()) Claims::AddToMultiLock(MultiLockToRestore(row), claim);
+    rules_.holds.Add(claim, row.id.token, nullptr, now);
+    rules_.holds.SetLeaseEnd(*lock.contended, claim, lease_end);
     if (row.claim.terms.session_grace_ms) {
       const DurationMs grace_ms = std::max(*row.claim.terms.session_grace_ms, restart_grace_ms);
       state_.ScheduleMember(*lock.contended, claim, std::min(lease_end, now + grace_ms),
@@ -103,7 +103,7 @@ void Restoration::Restore(const rows::Place& row, DurationMs restart_grace_ms, T
     auto* multi_lock = new MultiLock(names);
     for (const KeyName& name : names) {
       Claim& claim = RestorePlace(name, row, now);
-      claims_.AddToMultiLock(*multi_lock, claim);
+      Claims::AddToMultiLock(*multi_lock, claim);
       ++claim.lock.contended->multi_locks_in_queue;
     }
     place = multi_lock->claims.front();
@@ -114,10 +114,10 @@ void Restoration::Restore(const rows::Place& row, DurationMs restart_grace_ms, T
     place->extras->wait_end = std::min(now + place->extras->wait_ms, kNever);
   }
   if (row.keep_ms > 0) {
-    places_.Keep(*place, now);
+    rules_.places.Keep(*place, now);
   } else {
-    places_.Skip(*place, now);
-    wait_queue_.Schedule(*place, now + restart_grace_ms, TimerClass::kReservation);
+    rules_.places.Skip(*place, now);
+    rules_.wait_queue.Schedule(*place, now + restart_grace_ms, TimerClass::kReservation);
   }
   state_.next_arrival = std::max(state_.next_arrival, row.arrival + 1);
 }
@@ -152,7 +152,7 @@ Claim& Restoration::RestorePlace(const KeyName& key, const rows::Place& row, Tim
   claim.joined = now;
   claim.SetSince(now);
   claim.keep_ms = static_cast<std::uint32_t>(row.keep_ms);
-  wait_queue_.Link(contended);
+  rules_.wait_queue.Link(contended);
   contended.queue.push_back(claim);
   contended.active.push_back(claim);
   ++state_.counts.places;
@@ -165,7 +165,7 @@ void Restoration::EndRestore(Token first_token, Step step) {
   assert(first_token > state_.counts.newest_token);
   state_.next_token = first_token;
   for (ContendedLock& contended : state_.queues)
-    grants_.GrantNext(contended.queue.front().lock, step);
+    rules_.grants.GrantNext(contended.queue.front().lock, step);
 }
 
 }  // namespace fairlock::engine

@@ -1,6 +1,6 @@
-#include "server/engine/rules/sessions.h"
-
 #include <algorithm>
+
+#include "server/engine/rules/engine_rules.h"
 
 namespace fairlock::engine {
 
@@ -27,29 +27,29 @@ LockList Sessions::LocksOf(Pending& pending) {
 void Sessions::Unlink(Attachment& attachment) {
   attachment.pending.clear_and_dispose([](Pending* pending) { pending->attachment = nullptr; });
   while (!attachment.sessions.empty())
-    holds_.Unbind(static_cast<Claim&>(attachment.sessions.front()));
+    rules_.holds.Unbind(static_cast<Claim&>(attachment.sessions.front()));
 }
 
 void Sessions::Detach(Attachment& attachment, Step step) {
   if (state_.is_frozen) return Unlink(attachment);
-  limits_.EndDue(step.now);
+  Limits::EndDue(state_, step.now);
   while (!attachment.pending.empty()) {
     Pending& pending = attachment.pending.front();
     attachment.pending.pop_front();
     pending.attachment = nullptr;
     const LockList locks = LocksOf(pending);
     if (pending.pending_kind == PendingKind::kWatcher) {
-      watchers_.Destroy(static_cast<Watcher&>(pending));
+      rules_.watchers.Destroy(static_cast<Watcher&>(pending));
     } else {
-      places_.LoseRequest(PlaceOf(pending), step.now);
+      rules_.places.LoseRequest(PlaceOf(pending), step.now);
     }
-    expiry_.ExpireAndGrant(locks, step);
+    rules_.expiry.ExpireAndGrant(locks, step);
   }
   for (; !attachment.sessions.empty() && ended_at_once_ < kEndedAtOnceMax; ++ended_at_once_) {
     EndFirst(attachment, step);
   }
   while (!attachment.sessions.empty()) {
-    holds_.Bind(static_cast<Claim&>(attachment.sessions.front()), state_.closed);
+    rules_.holds.Bind(static_cast<Claim&>(attachment.sessions.front()), state_.closed);
   }
 }
 
@@ -66,39 +66,39 @@ void Sessions::EndFirst(Attachment& attachment, Step step) {
   auto& hold = static_cast<Claim&>(attachment.sessions.front());
   const LockList locks(1, &hold.lock);
   LoseSession(hold, step.now);
-  expiry_.ExpireAndGrant(locks, step);
+  rules_.expiry.ExpireAndGrant(locks, step);
 }
 
 void Sessions::LoseSession(Claim& hold, TimeMs now) {
   LockEntry& lock = hold.lock;
-  holds_.Unbind(hold);
+  rules_.holds.Unbind(hold);
   const DurationMs grace_ms = *hold.extras->terms.session_grace_ms;
   if (grace_ms > 0) {
     state_.ScheduleMember(*lock.contended, hold, std::min(hold.extras->lease_end, now + grace_ms),
                           TimerClass::kLease);
   } else {
-    holds_.End(state_.table.HashOf(lock.key()), lock, hold, HoldEnd::kDisconnected, now);
+    rules_.holds.End(state_.table.HashOf(lock.key()), lock, hold, HoldEnd::kDisconnected, now);
   }
 }
 
 void Sessions::EndWaits(Attachment& attachment, Step step) {
   if (state_.is_frozen) return;
-  limits_.EndDue(step.now);
+  Limits::EndDue(state_, step.now);
   while (!attachment.pending.empty()) {
     Pending& pending = attachment.pending.front();
     const LockList locks = LocksOf(pending);
     // Overdue deadlines may grant it the lock or end its wait, which removes it from the list.
-    expiry_.Begin(locks, step);
+    rules_.expiry.Begin(locks, step);
     const bool is_there = !attachment.pending.empty() && &attachment.pending.front() == &pending;
-    if (is_there) expiry_.EndDue(TimerOf(pending), step);
-    expiry_.End(locks);
-    claims_.DiscardAll(locks);
+    if (is_there) rules_.expiry.EndDue(TimerOf(pending), step);
+    rules_.expiry.End(locks);
+    Claims::DiscardAll(state_, locks);
   }
 }
 
 bool Sessions::UndoGrant(std::uint64_t key_hash, Token token, Step step) {
   if (state_.is_frozen) return false;
-  limits_.EndDue(step.now);
+  Limits::EndDue(state_, step.now);
   if (MultiLock* multi_lock = state_.held_multi_locks.Find(token))
     return UndoMultiLock(*multi_lock, step);
   LockEntry* lock = state_.table.FindByHash(
@@ -107,21 +107,21 @@ bool Sessions::UndoGrant(std::uint64_t key_hash, Token token, Step step) {
   Hold& hold = const_cast<Hold&>(*Holds::FindToken(*lock, token));
   if (!hold.is_claim()) {
     if (lock->plain.is_touched()) return false;
-    holds_.End(key_hash, *lock, hold, HoldEnd::kUndone, step.now);
+    rules_.holds.End(key_hash, *lock, hold, HoldEnd::kUndone, step.now);
   } else {
     auto& claim = static_cast<Claim&>(hold);
     if (claim.is_touched) return false;
     if (claim.arrival != 0 && !claim.is_leaving()) {
-      places_.Return(claim, step.now);
-      places_.LogPlace(claim);
-      places_.LoseDelivery(claim, step.now);
+      rules_.places.Return(claim, step.now);
+      rules_.places.LogPlace(claim);
+      rules_.places.LoseDelivery(claim, step.now);
     } else {
-      holds_.End(key_hash, *lock, hold, HoldEnd::kUndone, step.now);
+      rules_.holds.End(key_hash, *lock, hold, HoldEnd::kUndone, step.now);
     }
   }
   // The place is already absent when overdue deadlines are handled: a dead waiter must get no
   // grant.
-  expiry_.ExpireAndGrant(LockList{lock}, step);
+  rules_.expiry.ExpireAndGrant(LockList{lock}, step);
   return true;
 }
 
@@ -138,24 +138,24 @@ bool Sessions::UndoMultiLock(MultiLock& multi_lock, Step step) {
   Claim& first = *multi_lock.claims.front();
   LockList locks;
   ForEachClaim(first, [&](Claim& claim) { locks.push_back(&claim.lock); });
-  wait_queue_.EnqueueOthers(first);
+  rules_.wait_queue.EnqueueOthers(first);
   bool is_any_leaving = false;
   ForEachClaim(first, [&](const Claim& claim) { is_any_leaving |= claim.is_leaving(); });
   if (multi_lock.is_whole() && first.arrival != 0 && !is_any_leaving) {
-    claims_.StopMultiLock(multi_lock);
-    ForEachClaim(first, [&](Claim& claim) { places_.Return(claim, step.now); });
+    Claims::StopMultiLock(state_, multi_lock);
+    ForEachClaim(first, [&](Claim& claim) { rules_.places.Return(claim, step.now); });
     ForEachClaim(first, [&](Claim& claim) { AdoptRequest(claim, first); });
-    places_.LogPlace(first);
-    places_.LoseDelivery(first, step.now);
+    rules_.places.LogPlace(first);
+    rules_.places.LoseDelivery(first, step.now);
   } else {
     // A place cannot return if some of its claims are gone or leave. Ending the last claim
     // destroys the multi-lock.
     for (LockEntry* lock : locks) {
       Claim& claim = *multi_lock.claims.front();
-      holds_.End(state_.table.HashOf(lock->key()), *lock, claim, HoldEnd::kUndone, step.now);
+      rules_.holds.End(state_.table.HashOf(lock->key()), *lock, claim, HoldEnd::kUndone, step.now);
     }
   }
-  expiry_.ExpireAndGrant(locks, step);
+  rules_.expiry.ExpireAndGrant(locks, step);
   return true;
 }
 

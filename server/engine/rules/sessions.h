@@ -6,37 +6,30 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "server/engine/api/step.h"
-#include "server/engine/rules/claims.h"
-#include "server/engine/rules/expiry.h"
-#include "server/engine/rules/holds.h"
-#include "server/engine/rules/limits.h"
-#include "server/engine/rules/places.h"
-#include "server/engine/rules/wait_queue.h"
-#include "server/engine/rules/watchers.h"
-#include "server/engine/state/engine_state.h"
+#include "server/engine/api/effects.h"
+#include "server/engine/rules/rule.h"
 #include "server/engine/state/multi_lock.h"
 
 namespace fairlock::engine {
 
-// Loop-confined.
-class Sessions {
+class Sessions : Rule {
  public:
-  Sessions(EngineState& state, const Claims& claims, Holds& holds, const Limits& limits,
-           WaitQueue& wait_queue, Places& places, Watchers& watchers, Expiry& expiry)
-      : state_(state),
-        claims_(claims),
-        holds_(holds),
-        limits_(limits),
-        wait_queue_(wait_queue),
-        places_(places),
-        watchers_(watchers),
-        expiry_(expiry) {}
+  using Rule::Rule;
 
+  // Undoes a grant whose token did not reach its owner, because the connection closed before the
+  // whole reply was sent. The place returns as if its connection had closed, or the next waiter is
+  // granted. All holds of an MLOCK end, and its place returns if none of them had ended or leaves.
+  // False: the hold has ended, or was renewed meanwhile. `key_hash` and `token` are those of the
+  // LockResult or Resolution.
   bool UndoGrant(std::uint64_t key_hash, Token token, Step step);
+  // Call this when a connection has closed, after undoing undelivered grants. Its places stay for
+  // KEEP or the reconnect grace, its sessions end or run through their grace, its watchers end. At
+  // most 1,000 sessions end between two calls of EndClosed, which ends the others.
   void Detach(Attachment& attachment, Step step);
-  // Ends at most about `holds_max` of the holds that Detach left. True: there are more.
+  // Expiry::Advance calls this. Ends at most about `holds_max` of the holds that Detach left.
+  // True: there are more.
   bool EndClosed(std::size_t holds_max, Step step);
+  // Ends every wait of the attachment as if it had timed out, unless its turn has already come.
   void EndWaits(Attachment& attachment, Step step);
 
  private:
@@ -51,14 +44,6 @@ class Sessions {
   // grant to the next waiter takes microseconds, during which other connections have to wait.
   static constexpr std::size_t kEndedAtOnceMax = 1000;
 
-  EngineState& state_;
-  Claims claims_;
-  Holds& holds_;
-  Limits limits_;
-  WaitQueue& wait_queue_;
-  Places& places_;
-  Watchers& watchers_;
-  Expiry& expiry_;
   std::size_t ended_at_once_ = 0;
 };
 

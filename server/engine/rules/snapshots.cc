@@ -1,9 +1,8 @@
-#include "server/engine/rules/snapshots.h"
-
 #include <algorithm>
 
+#include "server/engine/rules/engine_rules.h"
 #include "server/engine/rules/holds.h"
-#include "server/engine/state/claim_options.h"
+#include "server/engine/state/notify_channel.h"
 
 namespace fairlock::engine {
 

@@ -13,21 +13,21 @@
 #include <string_view>
 
 #include "server/engine/api/change_log.h"
-#include "server/engine/api/row_sink.h"
-#include "server/engine/state/engine_state.h"
+#include "server/engine/rules/rule.h"
 
 namespace fairlock::engine {
 
-// Loop-confined.
-class Snapshots {
+class Snapshots : Rule {
  public:
-  explicit Snapshots(EngineState& state) : state_(state) {}
+  using Rule::Rule;
 
-  // For a batch.
+  // For a batch: the current row of an item in the change log, to replace its stored row; none: it
+  // has ended.
   std::optional<rows::Hold> FindHoldRow(const ChangeLog::Name& name);
   std::optional<rows::Place> FindPlaceRow(const ChangeLog::PlaceName& name, std::string_view owner);
   std::optional<rows::Cooldown> FindCooldownRow(const ChangeLog::Name& name, TimeMs now);
-  // For a snapshot.
+  // For a snapshot: visits the rows of about `count` locks; the cursor works as in
+  // Inspections::Scan.
   std::uint64_t ScanRows(std::uint64_t cursor, std::size_t count, const RowDetail& extent,
                          TimeMs now, RowSink& sink) const;
   // For a batch: only leases of at least `lease_ms_min` of which another tenth has passed since
@@ -41,8 +41,6 @@ class Snapshots {
   rows::Claim RowOf(const Claim& claim) const;
   static rows::Cooldown RowOf(const Cooldown& cooldown, TimeMs now);
   void WriteRows(const LockEntry& lock, const RowDetail& extent, TimeMs now, RowSink& sink) const;
-
-  EngineState& state_;
 };
 
 }  // namespace fairlock::engine

@@ -1,19 +1,19 @@
-#include "server/engine/rules/transfers.h"
-
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "server/engine/rules/engine_rules.h"
+
 namespace fairlock::engine {
 
 TransferResult Transfers::Transfer(const TransferRequest& request, Step step) {
   const std::uint64_t hash = state_.table.HashOf(request.key);
-  LockEntry* lock = expiry_.FindCurrent(hash, request.key, step);
+  LockEntry* lock = rules_.expiry.FindCurrent(hash, request.key, step);
   if (lock == nullptr) return {};
-  Hold* hold = holds_.Find(*lock, request.owner, request.token);
+  Hold* hold = rules_.holds.Find(*lock, request.owner, request.token);
   if (hold == nullptr) return {};
-  if (holds_.Find(*lock, request.new_owner, std::nullopt) != nullptr) {
+  if (rules_.holds.Find(*lock, request.new_owner, std::nullopt) != nullptr) {
     return {TransferStatus::kNewOwnerHoldsAlready, 0};
   }
   Succession terms{.new_owner = request.new_owner,
@@ -31,7 +31,8 @@ TransferResult Transfers::Transfer(const TransferRequest& request, Step step) {
 
 Token Transfers::HandOver(std::uint64_t hash, LockEntry& lock, Hold& hold, const Succession& terms,
                           Step step) {
-  Claim& old = hold.is_claim() ? static_cast<Claim&>(hold) : claims_.MovePlainHoldToClaim(lock);
+  Claim& old =
+      hold.is_claim() ? static_cast<Claim&>(hold) : Claims::MovePlainHoldToClaim(state_, lock);
   const std::string old_owner(old.owner());
   Claim& heir = ClaimForHeir(lock, terms.new_owner, step);
   InheritOptions(heir, old, terms.keeps_terms);
@@ -46,24 +47,24 @@ Token Transfers::HandOver(std::uint64_t hash, LockEntry& lock, Hold& hold, const
     end = std::min(end, Holds::LeaseEndOf(old));
   }
   Holds::Confirm(old);
-  holds_.End(hash, lock, old, HoldEnd::kTransferred, step.now);
+  rules_.holds.End(hash, lock, old, HoldEnd::kTransferred, step.now);
   heir.SetLeaseMs(lease_ms);
   heir.set_leaving(is_leaving);
-  holds_.Add(heir, holds_.NextToken(), nullptr, step.now);
-  holds_.SetLeaseEnd(*lock.contended, heir, end);
+  rules_.holds.Add(heir, rules_.holds.NextToken(), nullptr, step.now);
+  rules_.holds.SetLeaseEnd(*lock.contended, heir, end);
   if (cool_until > 0 && terms.keeps_terms) heir.NeedExtras().cool_until = cool_until;
   // If the new owner waited by LOCK, the hold is the answer to that LOCK.
   const bool is_answer = heir.attachment != nullptr;
   heir.set_redis_way(terms.is_redis_way && !is_answer);
-  if (terms.client != kUnknownClient && !is_answer) claims_.SetClient(heir, terms.client);
+  if (terms.client != kUnknownClient && !is_answer) Claims::SetClient(state_, heir, terms.client);
   state_.LogHold(hash, heir);
-  events_.EmitWithOther(EventKind::kTransferred, hash, heir, old_owner, step.now);
-  if (is_leaving) events_.EmitLeaving(hash, lock, heir, end, old_token, step.now);
+  rules_.events.EmitWithOther(EventKind::kTransferred, hash, heir, old_owner, step.now);
+  if (is_leaving) rules_.events.EmitLeaving(hash, lock, heir, end, old_token, step.now);
   heir.arrival = 0;  // no place to return to, because the grant of a transfer is not undone
   heir.is_touched = true;
   const Token token = heir.token;
-  answers_.AnswerPlace(heir, {nullptr, ResolutionKind::kGranted, token, hash, {}}, step);
-  grants_.GrantNext(lock, step);
+  rules_.answers.AnswerPlace(heir, {nullptr, ResolutionKind::kGranted, token, hash, {}}, step);
+  rules_.grants.GrantNext(lock, step);
   return token;
 }
 
@@ -72,10 +73,10 @@ Token Transfers::HandOver(std::uint64_t hash, LockEntry& lock, Hold& hold, const
 Claim& Transfers::ClaimForHeir(LockEntry& lock, std::string_view new_owner, Step step) {
   Claim* place = state_.table.FindClaim(lock, new_owner);
   if (place != nullptr && place->multi_lock() == nullptr) {
-    wait_queue_.Leave(*place);
+    rules_.wait_queue.Leave(*place);
     return *place;
   }
-  if (place != nullptr) releases_.CancelPlace(*place, step);
+  if (place != nullptr) rules_.releases.CancelPlace(*place, step);
   return state_.table.CreateClaim(lock, new_owner);
 }
 

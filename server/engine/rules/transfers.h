@@ -6,35 +6,15 @@
 #include <cstdint>
 #include <string_view>
 
+#include "server/engine/api/effects.h"
 #include "server/engine/api/requests.h"
-#include "server/engine/api/step.h"
-#include "server/engine/rules/answers.h"
-#include "server/engine/rules/claims.h"
-#include "server/engine/rules/events.h"
-#include "server/engine/rules/expiry.h"
-#include "server/engine/rules/grants.h"
-#include "server/engine/rules/holds.h"
-#include "server/engine/rules/releases.h"
-#include "server/engine/rules/wait_queue.h"
-#include "server/engine/state/engine_state.h"
+#include "server/engine/rules/rule.h"
 
 namespace fairlock::engine {
 
-// Loop-confined.
-class Transfers {
+class Transfers : Rule {
  public:
-  Transfers(EngineState& state, Events& events, const Claims& claims, Holds& holds,
-            WaitQueue& wait_queue, Answers& answers, Grants& grants, Expiry& expiry,
-            Releases& releases)
-      : state_(state),
-        events_(events),
-        claims_(claims),
-        holds_(holds),
-        wait_queue_(wait_queue),
-        answers_(answers),
-        grants_(grants),
-        expiry_(expiry),
-        releases_(releases) {}
+  using Rule::Rule;
 
   // The new owner of a hold, and the terms of its lease.
   struct Succession {
@@ -53,16 +33,6 @@ class Transfers {
  private:
   Claim& ClaimForHeir(LockEntry& lock, std::string_view new_owner, Step step);
   void InheritOptions(Claim& heir, Claim& old, bool keeps_terms);
-
-  EngineState& state_;
-  Events& events_;
-  Claims claims_;
-  Holds& holds_;
-  WaitQueue& wait_queue_;
-  Answers& answers_;
-  Grants& grants_;
-  Expiry& expiry_;
-  Releases& releases_;
 };
 
 }  // namespace fairlock::engine

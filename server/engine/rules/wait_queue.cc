@@ -1,8 +1,8 @@
-#include "server/engine/rules/wait_queue.h"
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
+
+#include "server/engine/rules/engine_rules.h"
 
 namespace fairlock::engine {
 
@@ -143,14 +143,14 @@ void WaitQueue::Remove(Claim& place, Cause cause) {
   MultiLock* multi_lock = place.multi_lock();
   if (multi_lock == nullptr) {
     Leave(place);
-    claims_.Destroy(place);
+    Claims::Destroy(state_, place);
     return;
   }
   // Destroying the last claim destroys the multi-lock.
   for (std::size_t left = multi_lock->claims.size(); left > 0; --left) {
     Claim& claim = *multi_lock->claims.back();
     Leave(claim);
-    claims_.Destroy(claim);
+    Claims::Destroy(state_, claim);
   }
 }
 

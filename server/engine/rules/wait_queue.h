@@ -5,16 +5,14 @@
 
 #include <cstdint>
 
-#include "server/engine/rules/claims.h"
-#include "server/engine/state/engine_state.h"
+#include "server/engine/rules/rule.h"
 #include "server/engine/state/multi_lock.h"
 
 namespace fairlock::engine {
 
-// Loop-confined.
-class WaitQueue {
+class WaitQueue : Rule {
  public:
-  WaitQueue(EngineState& state, const Claims& claims) : state_(state), claims_(claims) {}
+  using Rule::Rule;
 
   void Enter(Claim& place, TimeMs now);
   // Link and Activate act on one claim of a place.
@@ -41,9 +39,6 @@ class WaitQueue {
   void Append(ContendedLock& contended);
   void ReserveSlot(Claim& claim);
   void UnreserveSlot(Claim& claim);
-
-  EngineState& state_;
-  Claims claims_;
 };
 
 }  // namespace fairlock::engine

@@ -1,24 +1,20 @@
-// WAIT: a watcher is answered when all holds that existed when it was created have ended.
+// WAIT: the request is answered when every hold that exists now has ended; later holds do not
+// count.
 #pragma once
 
-#include "server/engine/api/step.h"
-#include "server/engine/rules/answers.h"
-#include "server/engine/state/engine_state.h"
-#include "server/engine/state/lock_entry.h"
+#include "server/engine/api/requests.h"
+#include "server/engine/rules/rule.h"
 
 namespace fairlock::engine {
 
-// Loop-confined.
-class Watchers {
+class Watchers : Rule {
  public:
-  Watchers(EngineState& state, Answers& answers) : state_(state), answers_(answers) {}
+  using Rule::Rule;
 
+  WaitStatus Wait(const WaitRequest& request, Attachment& from, Step step);
+  // Answers the watchers of which all holds have ended.
   void AnswerEnded(LockEntry& lock, Effects& effects);
   void Destroy(Watcher& watcher);
-
- private:
-  EngineState& state_;
-  Answers& answers_;
 };
 
 }  // namespace fairlock::engine

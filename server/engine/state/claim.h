@@ -12,9 +12,18 @@
 #include "server/engine/api/types.h"
 #include "server/engine/containers/timer_wheel.h"
 #include "server/engine/state/label_table.h"
-#include "server/engine/state/timers.h"
 
 namespace fairlock::engine {
+
+// What a deadline ends. Deadlines of one tick are handled in the order of these classes.
+struct TimerClass {
+  enum : std::uint8_t { kLease, kCooling, kReservation, kWait };
+};
+
+// The kind of object that a node of the timer wheel is part of.
+struct TimerKind {
+  enum : std::uint8_t { kHold, kPlace, kMultiLock, kWatcher, kCooling };
+};
 
 class LockEntry;
 class MultiLock;

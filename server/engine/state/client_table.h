@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "server/engine/api/client_identity.h"
+#include "server/engine/api/attachment.h"
 
 namespace fairlock::engine {
 
 // Entries are reference-counted: the open connection is one use, and each hold and place is one
-// more. When all 2^20 - 1 entries are in use, further clients are kUnknownClient. Loop-confined.
+// more. When all 2^20 - 1 entries are in use, further clients are kUnknownClient.
 class ClientTable {
  public:
   ClientTable();

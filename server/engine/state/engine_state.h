@@ -11,17 +11,17 @@
 #include "server/engine/api/change_log.h"
 #include "server/engine/api/engine_options.h"
 #include "server/engine/api/inspection.h"
-#include "server/engine/api/label_rules.h"
+#include "server/engine/api/key_rules.h"
 #include "server/engine/api/requests.h"
 #include "server/engine/containers/timer_wheel.h"
+#include "server/engine/state/claim.h"
 #include "server/engine/state/client_table.h"
 #include "server/engine/state/label_table.h"
 #include "server/engine/state/limit_overrides.h"
 #include "server/engine/state/lock_table.h"
-#include "server/engine/state/multi_lock_table.h"
+#include "server/engine/state/multi_lock.h"
 #include "server/engine/state/notify_channel.h"
 #include "server/engine/state/recent_keys.h"
-#include "server/engine/state/timers.h"
 #include "server/engine/state/waiting_requests.h"
 
 namespace fairlock::engine {
@@ -30,7 +30,7 @@ namespace fairlock::engine {
 // So it has certainly ended only after the tick in which it ends.
 inline TimeMs LastTickBefore(TimeMs now) { return now - 1; }
 
-// Loop-confined. The methods keep the members consistent with each other; the rules decide what may
+// The methods keep the members consistent with each other; the rules decide what may
 // happen and when.
 struct EngineState {
   explicit EngineState(const EngineOptions& engine_options);

@@ -16,7 +16,7 @@ inline constexpr LabelRef kNoLabel = 0;
 inline constexpr LabelRef kLabelRefMax = (1U << 14) - 1;
 
 // Labels are reference-counted and forgotten when unused. When all 2^14 - 1 references are in use,
-// further labels become "other". Loop-confined. All calls are O(1).
+// further labels become "other". All calls are O(1).
 class LabelTable {
  public:
   LabelTable();

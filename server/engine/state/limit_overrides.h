@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "server/engine/api/glob.h"
-#include "server/engine/api/limit_override.h"
+#include "server/engine/api/requests.h"
 #include "server/engine/api/types.h"
 
 namespace fairlock::engine {
@@ -16,8 +16,7 @@ namespace fairlock::engine {
 // If several overrides match a key, the most specific one is in force: one that names the key
 // exactly, else the one with the most literal bytes, else the newest. There is at most one override
 // for each database and pattern.
-//
-// Loop-confined. Find is O(overrides) and may match the key against the pattern of each; the owner
+// Find is O(overrides) and may match the key against the pattern of each; the owner
 // of this object bounds their number.
 class LimitOverrides {
  public:

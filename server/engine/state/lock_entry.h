@@ -16,7 +16,6 @@
 #include "server/engine/containers/timer_wheel.h"
 #include "server/engine/state/claim.h"
 #include "server/engine/state/slots.h"
-#include "server/engine/state/timers.h"
 
 namespace fairlock::engine {
 

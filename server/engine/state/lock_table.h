@@ -10,7 +10,7 @@
 
 namespace fairlock::engine {
 
-// Owns the locks; claims belong to their locks. Loop-confined. All calls are O(1) on average.
+// Owns the locks; claims belong to their locks. All calls are O(1) on average.
 class LockTable {
  public:
   explicit LockTable(std::uint64_t seed);

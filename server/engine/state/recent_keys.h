@@ -30,7 +30,7 @@ struct alignas(64) RecentKey {
 };
 
 // A two-way table: the hash of a key selects a pair of records, which it shares with other keys. A
-// new key evicts the less used of the two. Loop-confined. O(1); 1 MiB in total.
+// new key evicts the less used of the two. O(1); 1 MiB in total.
 class RecentKeys {
  public:
   RecentKeys() : records_(kRecords) {}

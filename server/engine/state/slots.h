@@ -9,7 +9,7 @@
 
 namespace fairlock::engine {
 
-// Loop-confined. O(1) if all limits are equal, else O(number of different limits).
+// O(1) if all limits are equal, else O(number of different limits).
 class Slots {
  public:
   void Take(const Mode& mode);

@@ -10,8 +10,8 @@
 namespace fairlock::engine {
 
 // One of its claims represents an MLOCK. Owns nothing. The requests of one owner form a ring, one
-// member of which is in the hash table; the same name in another database is a different owner.
-// Loop-confined. All calls are O(1) on average.
+// member of which is in the hash table; the same name in another database is a different owner. All
+// calls are O(1) on average.
 class WaitingRequests {
  public:
   explicit WaitingRequests(std::uint64_t seed) : seed_(seed), rings_(HashOfClaim{}) {}

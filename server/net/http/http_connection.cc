@@ -22,7 +22,8 @@ namespace beast_http = boost::beast::http;
 
 namespace {
 
-// Whether monitoring asks it, which is answered even while all connections are in use.
+// Whether the target is one that monitoring requests: these are answered even while all connections
+// are in use.
 bool IsProbe(std::string_view target) {
   constexpr std::array<std::string_view, 4> kPaths = {"/healthz", "/readyz", "/leaderz",
                                                       "/metrics"};

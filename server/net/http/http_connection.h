@@ -36,8 +36,8 @@ class HttpConnection final : public HttpPeer,
   // The time that the peer has to read the last answer and to close.
   static constexpr std::chrono::seconds kLingerMax{2};
 
-  // `is_for_probes`: it was accepted although all other connections are in use, to answer only the
-  // requests by which monitoring looks at the server.
+  // `is_for_probes` means that it was accepted although all other connections are in use, to answer
+  // only the requests by which monitoring looks at the server.
   HttpConnection(Turn& turn, const http::Api& api, HttpConnectionOwner& owner, HttpStream stream,
                  command::ClientAddress address, bool is_for_probes);
   ~HttpConnection() override;
@@ -61,7 +61,8 @@ class HttpConnection final : public HttpPeer,
   // Whether it may answer the request. False after it has refused it.
   bool Admit(std::string_view target);
   void RefuseUnread(const boost::beast::error_code& error);
-  // Finds out who sent the request. False: a password is being compared, so the answer must wait.
+  // Finds out who sent the request. Returns false while a password is being compared, because the
+  // answer must wait.
   bool Identify(const http::Request& request, engine::TimeMs now);
   void TakeOver(const http::Request& request, engine::TimeMs now);
   void Forward(const http::Elsewhere& to, const http::Request& request);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/net/http/http_messages.h"
+#include "text/address.h"
 
 namespace fairlock::net {
 
@@ -46,9 +47,7 @@ beast_http::request<beast_http::string_body> MessageOf(const http::Request& requ
 }
 
 std::string TextOf(const boost::asio::ip::tcp::endpoint& endpoint) {
-  const std::string host = endpoint.address().to_string();
-  const bool is_v6 = endpoint.address().is_v6();
-  return (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
+  return text::JoinAddress(endpoint.address().to_string(), endpoint.port());
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ namespace fairlock::net {
 // alive. Loop-confined.
 class HttpForward final : public std::enable_shared_from_this<HttpForward> {
  public:
-  // The time allowed until the answer has arrived: for a GET, and for a POST, which may end holds
-  // on very many locks. The page waits 10 s.
+  // The time allowed until the answer to a GET or a POST has arrived. A POST may end holds on very
+  // many locks. The page waits 10 s.
   static constexpr std::chrono::seconds kReadTimeMax{5};
   static constexpr std::chrono::seconds kChangeTimeMax{9};
   static constexpr std::size_t kAnswerBytesMax = 8 * 1024 * 1024;
@@ -64,7 +64,7 @@ class HttpForward final : public std::enable_shared_from_this<HttpForward> {
 
   const http::Elsewhere to_;
   const TlsClientContext& tls_;
-  std::function<void(http::Answer)> done_;  // null: over
+  std::function<void(http::Answer)> done_;  // null once it has been called
   HostResolver resolver_;
   boost::asio::steady_timer deadline_;
   HttpStream stream_;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "server/command/table/text.h"
-#include "server/http/host.h"
 #include "server/http/target.h"
 
 namespace fairlock::net {

@@ -12,7 +12,7 @@
 namespace fairlock::net {
 
 // The answer to a request that a server must reject according to RFC 9112, section 3.2: Host is
-// missing or is not a host, or Host or another header that we use is given more than once. None:
+// missing or is not a host, or Host or another header that we use is given more than once. None if
 // the request is valid.
 std::optional<http::Answer> RefusalOfHeaders(const boost::beast::http::fields& headers);
 

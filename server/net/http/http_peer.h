@@ -19,7 +19,7 @@ class HttpPeer {
   enum class Doing : std::uint8_t {
     kIdle,       // no request has begun
     kReceiving,  // a request, or the handshake of a WebSocket, has begun and is not complete
-    kAnswering,  // by the server; or a WebSocket is open
+    kAnswering,  // the server is answering, or a WebSocket is open
     kSending,    // the client has not yet read the whole answer
   };
   struct State {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "server/net/http/http_connection.h"
-#include "server/net/sockets/tcp_family.h"
+#include "server/net/sockets/descriptor.h"
 
 namespace fairlock::net {
 
@@ -37,6 +37,7 @@ Rank RankOf(const HttpPeer::State& state, HttpPeer::Clock::time_point now) {
 }  // namespace
 
 void HttpServer::TakeConnection(int descriptor, command::ClientAddress address) {
+  AssertInLoop();
   Take(descriptor, nullptr, std::move(address));
 }
 

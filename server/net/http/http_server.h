@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "contracts/loop_confined.h"
 #include "server/http/api.h"
 #include "server/net/http/http_peer.h"
 #include "server/net/loop/turn_loop.h"
@@ -21,20 +22,21 @@ namespace fairlock::net {
 
 // Runs in the turns of the loop. When the limit is reached, a new connection replaces another:
 // first one whose request has been incomplete for kHurry, then one that is idle, then any with an
-// incomplete request, then one whose client has not read its answer for kHurry; of these the one
-// that has been so the longest. If there is none, kProbesMax more connections are accepted for the
-// probes of monitoring. Loop-confined; destroyed before the loop.
+// incomplete request, then one whose client has not read its answer for kHurry; among these, the
+// one that has been in that state for the longest time. If there is none, kProbesMax more
+// connections are accepted for the probes of monitoring. Loop-confined; destroyed before the loop.
 class HttpServer final : public ConnectionSink,
                          public TlsConnectionSink,
-                         public HttpConnectionOwner {
+                         public HttpConnectionOwner,
+                         private contracts::LoopConfined {
  public:
   // How many requests for other partitions may be in progress.
   static constexpr std::size_t kForwardsMax = 64;
   static constexpr std::size_t kProbesMax = 16;
   static constexpr std::chrono::seconds kHurry{1};
 
-  // `loop` and `api` must outlive it. `ca_file` has the CAs of other nodes that speak HTTPS; empty:
-  // the system's.
+  // `loop` and `api` must outlive it. `ca_file` has the CAs of other nodes that speak HTTPS; empty
+  // means those of the system.
   HttpServer(TurnLoop& loop, const http::Api& api, std::size_t connections_max, std::string ca_file)
       : loop_(loop), api_(api), connections_max_(connections_max), to_nodes_(std::move(ca_file)) {}
   HttpServer(const HttpServer&) = delete;

@@ -26,7 +26,7 @@ class HttpStream {
   using executor_type = Tcp::executor_type;
   using Error = boost::system::error_code;
 
-  // `ssl` null: without TLS.
+  // `ssl` is null without TLS.
   HttpStream(boost::asio::ip::tcp::socket socket, SslHandle ssl);
   HttpStream(HttpStream&& other) noexcept;
   HttpStream& operator=(HttpStream&& other) noexcept;
@@ -112,7 +112,7 @@ class HttpStream {
   void WriteSome(const ConstBuffers& buffers, CompletionHandle completion);
 
   std::unique_ptr<Tcp> tcp_;
-  std::unique_ptr<Tls> tls_;  // null: without TLS
+  std::unique_ptr<Tls> tls_;  // null without TLS
 };
 
 // Beast finds these functions by name and uses them to end a WebSocket after it has sent the

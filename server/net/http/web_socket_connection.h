@@ -28,7 +28,7 @@ class WebSocketConnection final : public HttpPeer,
                       std::unique_ptr<http::EventFeed> feed);
   ~WebSocketConnection() override;
 
-  // The glob for keys that the target contains; none: the target is not the one for events.
+  // The glob for keys that the target contains; none if the target is not the one for events.
   static std::optional<std::string> MatchOf(std::string_view target);
 
   void Start(boost::beast::http::request<boost::beast::http::string_body> request);

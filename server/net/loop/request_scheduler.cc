@@ -50,10 +50,12 @@ void RequestScheduler::ReceiveFromDeferred() {
 }
 
 void RequestScheduler::CloseDisconnected() {
+  AssertInLoop();
   for (RespConnection* connection : turn_.to_execute) connection->CloseIfDisconnected();
 }
 
 void RequestScheduler::Execute() {
+  AssertInLoop();
   turn_.server.script_turns.BeginTurn();
   ExecuteLight();
   ExecuteDeferred();
@@ -93,6 +95,7 @@ void RequestScheduler::ExecuteDeferred() {
 }
 
 void RequestScheduler::ExecuteScripts() {
+  AssertInLoop();
   command::ScriptTurns& turns = turn_.server.script_turns;
   turns.Open();
   if (turn_.server.scripts.has_garbage() && !CollectGarbage()) return;

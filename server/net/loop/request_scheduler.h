@@ -3,13 +3,14 @@
 
 #include <cstddef>
 
+#include "contracts/loop_confined.h"
 #include "server/net/turn/turn.h"
 
 namespace fairlock::net {
 
 // Light connections come first, then a bounded number of deferred ones, then those whose scripts
-// wait for their turn. Loop-confined.
-class RequestScheduler {
+// wait for their turn.
+class RequestScheduler : contracts::LoopConfined {
  public:
   // `turn` must outlive it.
   explicit RequestScheduler(Turn& turn) : turn_(turn) {}

@@ -17,6 +17,7 @@ engine::TimeMs TurnJournal::NextDeadline() const {
 }
 
 void TurnJournal::BeginTurn() {
+  AssertInLoop();
   if (turn_.state_log == nullptr) return;
   turn_.state_log->BeginTurn(turn_.now);
   const persist::StateLogState state = turn_.state_log->state();
@@ -25,10 +26,12 @@ void TurnJournal::BeginTurn() {
 }
 
 void TurnJournal::EndTurn() {
+  AssertInLoop();
   if (turn_.state_log != nullptr) turn_.state_log->EndTurn(turn_.now);
 }
 
 bool TurnJournal::Drain() {
+  AssertInLoop();
   if (turn_.state_log == nullptr) return true;
   turn_.state_log->Seal(turn_.now);
   const bool is_complete =
@@ -38,6 +41,7 @@ bool TurnJournal::Drain() {
 }
 
 void TurnJournal::Stop() {
+  AssertInLoop();
   if (turn_.state_log != nullptr) turn_.state_log->Stop(turn_.now);
 }
 

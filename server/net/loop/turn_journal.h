@@ -3,13 +3,14 @@
 
 #include <functional>
 
+#include "contracts/loop_confined.h"
 #include "server/net/turn/turn.h"
 #include "server/persist/state_log.h"
 
 namespace fairlock::net {
 
-// Does nothing while Turn::state_log is null. Loop-confined.
-class TurnJournal {
+// Does nothing while Turn::state_log is null.
+class TurnJournal : contracts::LoopConfined {
  public:
   // `turn` must outlive it.
   explicit TurnJournal(Turn& turn) : turn_(turn) {}

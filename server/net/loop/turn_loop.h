@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "server/command/server_parts.h"
-#include "server/net/loop/request_deadlines.h"
 #include "server/net/loop/request_scheduler.h"
 #include "server/net/loop/turn_journal.h"
 #include "server/net/loop/turn_wait.h"

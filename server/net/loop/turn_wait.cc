@@ -1,10 +1,13 @@
 #include "server/net/loop/turn_wait.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <thread>
 #include <utility>
 
 #include "server/net/clock.h"
+#include "server/net/resp/resp_connection.h"
 
 namespace fairlock::net {
 
@@ -28,6 +31,7 @@ TurnWait::TurnWait(Turn& turn)
 }
 
 bool TurnWait::Await(engine::DurationMs wait_ms_max) {
+  AssertInLoop();
   AwaitConnections();
   std::size_t handled = wait_ms_max > 0 && IsWorthPolling() ? PollForCompletion() : 0;
   if (handled == 0 && wait_ms_max == kUntilReady) {
@@ -88,5 +92,27 @@ void TurnWait::AwaitConnections() {
 
 // Only releases the descriptor, because the readiness set owns it.
 void TurnWait::Close() { ready_connections_.release(); }
+
+engine::TimeMs RequestDeadlines::next() const {
+  if (turn_.partial_requests.empty() || turn_.limits.request_deadline_ms == 0) {
+    return engine::kNever;
+  }
+  return std::max(turn_.partial_requests.front().begun_at_ms() + turn_.limits.request_deadline_ms,
+                  no_refusal_before_);
+}
+
+void RequestDeadlines::RefuseOverdue() {
+  AssertInLoop();
+  // If the server itself has paused, the rest of a request may still be in the socket.
+  const engine::TimeMs checked_at = std::exchange(checked_at_, turn_.now);
+  if (turn_.now - checked_at > 2 * TurnWait::kTimedMsMax) {
+    no_refusal_before_ = turn_.now + TurnWait::kTimedMsMax;
+  }
+  // Each refusal costs some system calls, so their number is bounded; if some are left, the next
+  // turn begins at once.
+  for (std::size_t i = 0; i < turn_.limits.closes_max && next() <= turn_.now; ++i) {
+    static_cast<RespConnection&>(turn_.partial_requests.front()).RefusePartialRequest();
+  }
+}
 
 }  // namespace fairlock::net

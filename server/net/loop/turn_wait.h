@@ -5,14 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "contracts/loop_confined.h"
 #include "server/net/sockets/descriptor.h"
-#include "server/net/sockets/event_descriptor.h"
 #include "server/net/turn/turn.h"
 
 namespace fairlock::net {
 
 // Loop-confined, except Wake.
-class TurnWait {
+class TurnWait : contracts::LoopConfined {
  public:
   // A `wait_ms_max` that means no limit.
   static constexpr engine::DurationMs kUntilReady = engine::kForever;
@@ -55,6 +55,25 @@ class TurnWait {
   // The newest complete batch when polling last began.
   std::uint64_t polled_after_batch_ = ~std::uint64_t{0};
   std::uint64_t poll_until_ns_ = 0;
+};
+
+// Refuses requests that do not arrive completely in time.
+class RequestDeadlines : contracts::LoopConfined {
+ public:
+  // `turn` must outlive it.
+  explicit RequestDeadlines(Turn& turn) : turn_(turn) {}
+
+  // The earliest deadline of an incomplete request.
+  engine::TimeMs next() const;
+  // Refuses some of the requests whose deadline has passed. Called after the execution, because the
+  // rest of a request may have arrived in this turn.
+  void RefuseOverdue();
+
+ private:
+  Turn& turn_;
+  engine::TimeMs checked_at_ = 0;
+  // Gives the server time to read what arrived while it paused.
+  engine::TimeMs no_refusal_before_ = 0;
 };
 
 }  // namespace fairlock::net

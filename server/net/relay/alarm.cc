@@ -6,6 +6,7 @@
 namespace fairlock::net {
 
 void Alarm::Set(engine::DurationMs in_ms) {
+  AssertInLoop();
   if (std::exchange(is_set_, true)) return;
   timer_.expires_after(std::chrono::milliseconds(in_ms));
   timer_.async_wait([this, ring = std::weak_ptr(ring_)](const boost::system::error_code& error) {

@@ -6,12 +6,12 @@
 #include <functional>
 #include <memory>
 
+#include "contracts/loop_confined.h"
 #include "server/command/client/client.h"
 
 namespace fairlock::net {
 
-// Loop-confined.
-class Alarm {
+class Alarm : contracts::LoopConfined {
  public:
   Alarm(boost::asio::io_context& io, std::function<void()> ring)
       : timer_(io), ring_(std::make_shared<std::function<void()>>(std::move(ring))) {}

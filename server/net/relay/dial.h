@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "server/net/sockets/descriptor.h"
-#include "server/net/sockets/owned_descriptor.h"
 #include "server/net/sockets/socket_options.h"
 
 namespace fairlock::net {

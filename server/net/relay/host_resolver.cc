@@ -5,6 +5,7 @@
 namespace fairlock::net {
 
 void HostResolver::Resolve(const std::string& host, std::function<void(HostAddresses)> done) {
+  AssertInLoop();
   Cancel();
   boost::system::error_code not_numeric;
   const auto address = boost::asio::ip::make_address(host, not_numeric);

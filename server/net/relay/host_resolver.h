@@ -9,12 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "contracts/loop_confined.h"
+
 namespace fairlock::net {
 
 using HostAddresses = std::vector<boost::asio::ip::address>;
 
-// Loop-confined. Names are resolved on a thread of Asio, which is started for the first name.
-class HostResolver {
+// Names are resolved on a thread of Asio, which is started for the first name.
+class HostResolver : contracts::LoopConfined {
  public:
   explicit HostResolver(boost::asio::io_context& io) : resolver_(io) {}
 

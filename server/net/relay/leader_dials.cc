@@ -14,6 +14,7 @@ bool LeaderDials::CanDial(engine::TimeMs now) const {
 }
 
 void LeaderDials::DialFor(ParkedConnection client) {
+  AssertInLoop();
   const std::uint16_t port = client.is_tls ? route_.leader()->tls_port : route_.leader()->port;
   const auto dialing = dialing_.insert(dialing_.end(), {.client = std::move(client), .dial = {}});
   dialing->dial =
@@ -22,6 +23,7 @@ void LeaderDials::DialFor(ParkedConnection client) {
 }
 
 void LeaderDials::OnOutcome(std::list<Dialing>::iterator dialing, DialOutcome outcome) {
+  AssertInLoop();
   ParkedConnection client = TakeBack(dialing);
   if (outcome.socket.is_open()) {
     return hooks_.on_connected(std::move(client), std::move(outcome.socket));

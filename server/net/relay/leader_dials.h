@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "contracts/loop_confined.h"
 #include "server/net/relay/dial.h"
 #include "server/net/relay/leader_route.h"
 #include "server/net/relay/parked_connections.h"
@@ -22,8 +23,7 @@ struct DialHooks {
   std::function<void(ParkedConnection client)> on_failed;
 };
 
-// Loop-confined.
-class LeaderDials {
+class LeaderDials : contracts::LoopConfined {
  public:
   // More dials at the same time would overflow the backlog of a leader that has just taken over.
   static constexpr std::size_t kDialsMax = 64;

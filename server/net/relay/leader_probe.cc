@@ -16,6 +16,7 @@ LeaderProbe::LeaderProbe(boost::asio::io_context& io, std::function<void()> on_r
       }) {}
 
 void LeaderProbe::SetLeader(std::optional<LeaderAddress> leader) {
+  AssertInLoop();
   EndDial();
   alarm_.Cancel();
   has_accepted_ = false;
@@ -30,6 +31,7 @@ void LeaderProbe::SetSilent(bool is_silent) {
 }
 
 void LeaderProbe::Probe() {
+  AssertInLoop();
   if (!route_.leader() || (has_accepted_ && !is_silent_)) return;
   alarm_.Cancel();
   alarm_.Set(is_silent_ ? kEveryMs : kFirstEveryMs);

@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 
+#include "contracts/loop_confined.h"
 #include "server/net/relay/alarm.h"
 #include "server/net/relay/dial.h"
-#include "server/net/relay/leader_address.h"
 #include "server/net/relay/leader_route.h"
 
 namespace fairlock::net {
@@ -16,8 +16,8 @@ namespace fairlock::net {
 // Connects to the leader's port until it has accepted once, which shows that the address is right
 // and that no firewall answers in the leader's place. Then connects repeatedly while the leader is
 // silent. Reports only a refusal by a port that accepted before; a host that does not answer proves
-// nothing. Loop-confined.
-class LeaderProbe {
+// nothing.
+class LeaderProbe : contracts::LoopConfined {
  public:
   static constexpr engine::DurationMs kEveryMs = 200;         // while the leader is silent
   static constexpr engine::DurationMs kFirstEveryMs = 1'000;  // until the port has accepted

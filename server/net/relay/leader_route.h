@@ -5,16 +5,29 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 
+#include "contracts/loop_confined.h"
 #include "server/command/client/client.h"
 #include "server/net/relay/dial.h"
 #include "server/net/relay/host_resolver.h"
-#include "server/net/relay/leader_address.h"
 
 namespace fairlock::net {
 
-// Loop-confined.
-class LeaderRoute {
+// The host and the ports on which the leader of a fleet accepts connections.
+struct LeaderAddress {
+  std::string host;            // a name or a numeric address
+  std::uint16_t port = 0;      // 0: none
+  std::uint16_t tls_port = 0;  // for TLS; 0: none
+
+  friend bool operator==(const LeaderAddress&, const LeaderAddress&) = default;
+};
+
+// Parses "name:3247", "10.0.0.1:3247" or "[::1]:3247". None: the string has a different form.
+std::optional<LeaderAddress> ParseLeaderAddress(std::string_view text);
+
+class LeaderRoute : contracts::LoopConfined {
  public:
   // After a failure, the leader is not tried again for this time.
   static constexpr engine::DurationMs kPauseMs = 100;

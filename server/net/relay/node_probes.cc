@@ -12,6 +12,7 @@ NodeProbes::~NodeProbes() {
 }
 
 void NodeProbes::SetNodes(const Nodes& nodes) {
+  AssertInLoop();
   std::erase_if(nodes_, [&](const auto& entry) {
     const auto found = nodes.find(entry.first);
     const bool remains = found != nodes.end() && found->second == entry.second->address;
@@ -57,6 +58,7 @@ void NodeProbes::Note(Node& node, bool has_accepted) {
 }
 
 void NodeProbes::ProbeAll() {
+  AssertInLoop();
   for (const auto& [name, node] : nodes_) {
     if (!node->is_answered) Note(*node, false);
     Probe(*node);

@@ -9,16 +9,16 @@
 #include <string>
 #include <vector>
 
+#include "contracts/loop_confined.h"
 #include "server/net/relay/alarm.h"
 #include "server/net/relay/dial.h"
-#include "server/net/relay/leader_address.h"
 #include "server/net/relay/leader_route.h"
 
 namespace fairlock::net {
 
 // Connects to each node when it becomes known, and every kEveryMs from then on; closes the
-// connection as soon as it is accepted. Loop-confined.
-class NodeProbes {
+// connection as soon as it is accepted.
+class NodeProbes : contracts::LoopConfined {
  public:
   // An attempt that is not accepted before the next one has failed.
   static constexpr engine::DurationMs kEveryMs = 2'000;

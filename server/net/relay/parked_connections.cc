@@ -5,6 +5,7 @@
 namespace fairlock::net {
 
 void ParkedConnections::Add(ParkedConnection connection) {
+  AssertInLoop();
   const engine::TimeMs until = connection.until;
   connections_.emplace(until, std::move(connection));
 }
@@ -15,6 +16,7 @@ ParkedConnection ParkedConnections::TakeFirst() {
 
 std::vector<ParkedConnection> ParkedConnections::Take(
     std::size_t count_max, const std::function<bool(const ParkedConnection&)>& wants) {
+  AssertInLoop();
   std::vector<ParkedConnection> taken;
   for (auto next = connections_.begin(); next != connections_.end() && taken.size() < count_max;) {
     const auto one = next++;
@@ -24,6 +26,7 @@ std::vector<ParkedConnection> ParkedConnections::Take(
 }
 
 std::vector<ParkedConnection> ParkedConnections::TakeOverdue(engine::TimeMs now) {
+  AssertInLoop();
   std::vector<ParkedConnection> taken;
   while (!connections_.empty() && connections_.begin()->first <= now) taken.push_back(TakeFirst());
   return taken;

@@ -6,8 +6,9 @@
 #include <map>
 #include <vector>
 
+#include "contracts/loop_confined.h"
 #include "server/command/client/client.h"
-#include "server/net/sockets/owned_descriptor.h"
+#include "server/net/sockets/descriptor.h"
 
 namespace fairlock::net {
 
@@ -18,8 +19,8 @@ struct ParkedConnection {
   engine::TimeMs until = 0;
 };
 
-// Ordered by the time at which their wait ends. Loop-confined.
-class ParkedConnections {
+// Ordered by the time at which their wait ends.
+class ParkedConnections : contracts::LoopConfined {
  public:
   bool empty() const { return connections_.empty(); }
   std::size_t count() const { return connections_.size(); }

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "server/net/clock.h"
-#include "server/net/sockets/last_words.h"
+#include "server/net/sockets/socket_options.h"
 
 namespace fairlock::net {
 
@@ -82,6 +82,7 @@ void Relay::Close() {
 }
 
 void Relay::Take(ParkedConnection client) {
+  AssertInLoop();
   if (state_ == State::kClosed || parked() + relayed() >= connections_max_) {
     return Refuse(client, {.connections_max = connections_max_});
   }
@@ -102,6 +103,7 @@ void Relay::Refuse(const ParkedConnection& client, const Refusal& refusal) {
 }
 
 void Relay::Advance() {
+  AssertInLoop();
   if (hands_over()) HandOver();
   while (state_ == State::kStandsBy && !parked_.empty() && dials_.CanDial(BoottimeMs())) {
     DialFor(parked_.TakeFirst());

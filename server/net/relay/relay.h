@@ -4,21 +4,42 @@
 #include <boost/asio/io_context.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "contracts/loop_confined.h"
 #include "server/net/relay/alarm.h"
-#include "server/net/relay/leader_address.h"
 #include "server/net/relay/leader_dials.h"
+#include "server/net/relay/leader_route.h"
 #include "server/net/relay/parked_connections.h"
-#include "server/net/relay/relay_door.h"
-#include "server/net/relay/relayed_connections.h"
+#include "server/net/relay/relayed_connection.h"
 #include "server/net/sockets/connection_sink.h"
 #include "server/net/sockets/socket_options.h"
 #include "server/net/turn/turn.h"
 
 namespace fairlock::net {
+
+// The sink for the listening sockets of a standby.
+class RelayDoor final : public ConnectionSink {
+ public:
+  // `turn` must outlive this.
+  RelayDoor(Turn& turn, bool is_tls, std::function<void(ParkedConnection)> take)
+      : turn_(turn), is_tls_(is_tls), take_(std::move(take)) {}
+
+  void TakeConnection(int descriptor, command::ClientAddress address) override {
+    take_(
+        {.socket = OwnedDescriptor(descriptor), .address = std::move(address), .is_tls = is_tls_});
+  }
+  void LogAcceptFailed(int error) override { turn_.events.LogAcceptFailed(error, turn_.now); }
+
+ private:
+  Turn& turn_;
+  const bool is_tls_;
+  const std::function<void(ParkedConnection)> take_;
+};
 
 struct RelayOptions {
   std::size_t connections_max = 10'000;  // the total of parked and relayed connections
@@ -35,8 +56,7 @@ struct OwnSinks {
 // Bytes are passed to the leader and back without being interpreted. A TLS connection goes to the
 // leader's TLS port, any other connection to its other port. Nothing is read from a parked
 // connection. The number of connections is limited, both in total and for each address.
-// Loop-confined.
-class Relay {
+class Relay : contracts::LoopConfined {
  public:
   // All references must outlive this. `io` is the loop's.
   Relay(boost::asio::io_context& io, Turn& turn, const RelayOptions& options,

@@ -2,13 +2,35 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <utility>
 
-#include "server/net/resp/byte_queue.h"
 #include "server/net/turn/turn_arena.h"
 
 namespace fairlock::net {
+
+// A queue of bytes, which are appended at the end and removed from the front.
+//
+// Holds no memory while it is empty. Views are valid until the next change.
+class ByteQueue {
+ public:
+  std::string_view view() const { return std::string_view(bytes_).substr(begin_); }
+  bool empty() const { return begin_ == bytes_.size(); }
+  std::size_t size() const { return bytes_.size() - begin_; }
+  // Allocated memory; 0 while it is empty.
+  std::size_t memory_bytes() const { return empty() ? 0 : bytes_.capacity(); }
+
+  void Append(std::string_view bytes);
+  // Takes over `bytes` as its content, without the first `dropped` of them. REQUIRES: empty.
+  void Adopt(std::string bytes, std::size_t dropped);
+  void DropFront(std::size_t bytes);
+  void Clear();
+
+ private:
+  std::string bytes_;
+  std::size_t begin_ = 0;
+};
 
 // Bytes of this turn stay in the arena of the turn if they can be executed from there. All others
 // are stored with the connection. Loop-confined.

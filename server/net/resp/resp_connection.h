@@ -9,19 +9,17 @@
 #include <vector>
 
 #include "server/command/client/client.h"
-#include "server/command/client/transport.h"
 #include "server/command/execution/request_pipeline.h"
 #include "server/net/net_events.h"
-#include "server/net/resp/byte_queue.h"
 #include "server/net/resp/client_socket.h"
 #include "server/net/resp/fair_share_meter.h"
 #include "server/net/resp/output_gate.h"
 #include "server/net/resp/request_input.h"
 #include "server/net/tls/tls_socket.h"
-#include "server/net/turn/partial_request.h"
 #include "server/net/turn/readiness_set.h"
 #include "server/net/turn/script_queue.h"
 #include "server/net/turn/turn.h"
+#include "server/net/turn/turn_arena.h"
 
 namespace fairlock::net {
 

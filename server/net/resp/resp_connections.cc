@@ -24,12 +24,14 @@ constexpr std::size_t kPartialSearched = 1000;
 }  // namespace
 
 void RespConnections::Finish() {
+  AssertInLoop();
   // The list may grow: when a connection closes, another one may be granted its lock.
   for (std::size_t i = 0; i < turn_.to_finish.size(); ++i) turn_.to_finish[i]->Finish();
   turn_.to_finish.clear();
 }
 
 void RespConnections::BoundBuffers() {
+  AssertInLoop();
   const command::ServerGauges& gauges = turn_.server.statistics.gauges;
   CloseLargest(&ConnectionBuffers::unread_bytes, gauges.unread_reply_bytes,
                turn_.limits.all_output_bytes_max, CloseReason::kAllOutputLimit);
@@ -57,6 +59,7 @@ void RespConnections::CloseLargest(std::uint32_t ConnectionBuffers::*bytes,
 }
 
 void RespConnections::WatchUnread() {
+  AssertInLoop();
   std::vector<RespConnection*>& watched = turn_.to_watch;
   if (watched.empty() || turn_.now < watch_at_) return;
   watch_at_ = turn_.now + kWatchEveryMs;
@@ -101,6 +104,7 @@ void RespConnections::CloseAll(CloseReason reason) {
 }
 
 void RespConnections::TakeConnection(int descriptor, command::ClientAddress address) {
+  AssertInLoop();
   if (const auto refusal = WhyRefused(address)) {
     return Refuse(descriptor, address, *refusal, nullptr);
   }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "contracts/loop_confined.h"
 #include "server/net/net_events.h"
 #include "server/net/resp/resp_connection.h"
 #include "server/net/sockets/connection_sink.h"
@@ -15,8 +16,9 @@
 
 namespace fairlock::net {
 
-// Loop-confined.
-class RespConnections final : public ConnectionSink, public TlsConnectionSink {
+class RespConnections final : public ConnectionSink,
+                              public TlsConnectionSink,
+                              private contracts::LoopConfined {
  public:
   // `turn` must outlive it.
   RespConnections(Turn& turn, std::size_t connections_max)

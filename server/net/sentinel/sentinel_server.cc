@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "server/net/sockets/tcp_family.h"
+#include "server/net/sockets/descriptor.h"
 
 namespace fairlock::net {
 
@@ -18,6 +18,7 @@ constexpr std::string_view kTooManyAtSentinel = "-ERR max number of clients reac
 }  // namespace
 
 void SentinelServer::TakeConnection(int descriptor, command::ClientAddress address) {
+  AssertInLoop();
   if (!is_closed_ && connections_.size() >= connections_max_) MakeRoom();
   if (is_closed_ || connections_.size() >= connections_max_) return Refuse(descriptor, address);
   boost::system::error_code error;
@@ -54,6 +55,7 @@ void SentinelServer::Refuse(int descriptor, const command::ClientAddress& addres
 }
 
 void SentinelServer::Publish(const sentinel::Message& message) {
+  AssertInLoop();
   for (const auto& [key, connection] : connections_) connection->Publish(message);
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "contracts/loop_confined.h"
 #include "server/net/loop/turn_loop.h"
 #include "server/net/sentinel/sentinel_connection.h"
 #include "server/net/sockets/connection_sink.h"
@@ -15,7 +16,9 @@ namespace fairlock::net {
 // Runs in the turns of the loop. At the limit, the connection that has been incomplete the longest
 // gives way to a new one; if all are complete, the new one receives an error and is closed.
 // Loop-confined; destroyed before the loop.
-class SentinelServer final : public ConnectionSink, public SentinelConnectionOwner {
+class SentinelServer final : public ConnectionSink,
+                             public SentinelConnectionOwner,
+                             private contracts::LoopConfined {
  public:
   // `loop` and `watch` must outlive it.
   SentinelServer(TurnLoop& loop, const sentinel::LeaderWatch& watch, std::size_t connections_max)

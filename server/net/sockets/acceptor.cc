@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "server/net/sockets/socket_address.h"
+#include "server/net/sockets/socket_options.h"
 
 namespace fairlock::net {
 
@@ -32,6 +32,7 @@ void Acceptor::WaitForConnection() {
 }
 
 void Acceptor::Accept(std::size_t accepts_max, engine::TimeMs now, ConnectionSink& sink) {
+  AssertInLoop();
   if (now < next_accept_at()) return;
   for (std::size_t i = 0; i < accepts_max; ++i) {
     if (!AcceptOne(now, sink)) return;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "contracts/loop_confined.h"
 #include "server/net/sockets/connection_sink.h"
 #include "server/net/sockets/descriptor.h"
 #include "server/net/sockets/listening_socket.h"
@@ -11,8 +12,8 @@
 namespace fairlock::net {
 
 // Owns the listening socket. It pauses when the process or the system has no descriptor left: new
-// connections then wait in the kernel's backlog, and the loop does not spin. Loop-confined.
-class Acceptor {
+// connections then wait in the kernel's backlog, and the loop does not spin.
+class Acceptor : contracts::LoopConfined {
  public:
   static constexpr engine::DurationMs kPauseMs = 100;
 

@@ -20,6 +20,7 @@ void Listeners::ReplaceSink(const ConnectionSink& from, ConnectionSink& to) {
 }
 
 void Listeners::Accept(std::size_t accepts_max, engine::TimeMs now) {
+  AssertInLoop();
   for (const Listener& listener : listeners_) {
     listener.acceptor->Accept(std::min(accepts_max, listener.sink->Capacity()), now,
                               *listener.sink);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "contracts/loop_confined.h"
 #include "server/net/sockets/acceptor.h"
 #include "server/net/sockets/connection_sink.h"
 #include "server/net/sockets/listening_socket.h"
@@ -13,8 +14,7 @@
 
 namespace fairlock::net {
 
-// Loop-confined.
-class Listeners {
+class Listeners : contracts::LoopConfined {
  public:
   Listeners(boost::asio::io_context& io, const SocketOptions& options)
       : io_(io), options_(options) {}

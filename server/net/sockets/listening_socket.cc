@@ -13,7 +13,7 @@
 #include <cstring>
 #include <memory>
 
-#include "server/net/sockets/socket_address.h"
+#include "server/net/sockets/socket_options.h"
 
 namespace fairlock::net {
 

@@ -15,13 +15,13 @@ namespace fairlock::net {
 // Reads the CAs for the first connection. Loop-confined.
 class TlsClientContext {
  public:
-  // `ca_file` empty: trusts the CAs that the system trusts.
+  // If `ca_file` is empty, trusts the CAs that the system trusts.
   explicit TlsClientContext(std::string ca_file) : ca_file_(std::move(ca_file)) {}
 
   // Reads the CAs again for the next connection.
   void Forget() { context_.reset(); }
 
-  // `host` is a name or a numeric address. Null: `error` gives the reason.
+  // `host` is a name or a numeric address. If the result is null, `error` gives the reason.
   SslHandle NewConnection(const std::string& host) const;
   const std::string& error() const { return error_; }
 
@@ -33,7 +33,7 @@ class TlsClientContext {
   bool Read() const;
 
   const std::string ca_file_;
-  mutable std::unique_ptr<SSL_CTX, ContextDeleter> context_;  // null: not read yet
+  mutable std::unique_ptr<SSL_CTX, ContextDeleter> context_;  // null if not read yet
   mutable std::string error_;
 };
 

@@ -12,12 +12,12 @@ namespace fairlock::net {
 enum class ClientCertificates : std::uint8_t { kNotAsked, kOptional, kRequired };
 
 struct TlsOptions {
-  std::string cert_file;  // PEM: the server's certificate and its chain
+  std::string cert_file;  // PEM with the server's certificate and its chain
   std::string key_file;   // PEM, without a password
   std::string ca_file;    // verifies client certificates; required if they are requested
   ClientCertificates client_certificates = ClientCertificates::kNotAsked;
   std::string ciphers;       // for TLS 1.2, in OpenSSL's notation
-  std::string ciphersuites;  // for TLS 1.3; empty: the default of OpenSSL
+  std::string ciphersuites;  // for TLS 1.3; empty means the default of OpenSSL
 };
 
 struct SslDeleter {
@@ -30,10 +30,10 @@ using SslHandle = std::unique_ptr<SSL, SslDeleter>;
 // are verified again. Immutable and thread-safe. Connections keep alive the parts that they use.
 class TlsContext {
  public:
-  // Reads the files. Null: `error` names the wrong option and the reason.
+  // Reads the files. If the result is null, `error` names the wrong option and the reason.
   static std::shared_ptr<const TlsContext> Read(const TlsOptions& options, std::string& error);
 
-  // The server's side of a new connection. Null: no memory.
+  // The server's side of a new connection. Null if there is no memory.
   SslHandle NewConnection() const { return SslHandle(SSL_new(context_.get())); }
 
   // "CN=locks.example, valid until Nov 22 09:00:00 2027 GMT".

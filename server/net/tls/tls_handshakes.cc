@@ -12,8 +12,7 @@
 #include <utility>
 
 #include "server/net/sockets/descriptor.h"
-#include "server/net/sockets/last_words.h"
-#include "server/net/sockets/owned_descriptor.h"
+#include "server/net/sockets/socket_options.h"
 
 namespace fairlock::net {
 
@@ -27,7 +26,7 @@ constexpr std::string_view kNoTls = "it does not speak TLS";
 
 struct TlsHandshakes::Outcome {
   OwnedDescriptor socket;
-  std::unique_ptr<TlsSocket> tls;  // null: the handshake failed
+  std::unique_ptr<TlsSocket> tls;  // null if the handshake failed
   command::ClientAddress address;
   std::string failure;
 };
@@ -177,6 +176,7 @@ TlsHandshakes::~TlsHandshakes() {
 }
 
 void TlsHandshakes::TakeConnection(int descriptor, command::ClientAddress address) {
+  AssertInLoop();
   if (sink_.CountsByAddress()) {
     if (turn_.addresses.IsFull(address.peer)) return Refuse(descriptor, address);
     turn_.addresses.Add(address.peer);

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <thread>
 
+#include "contracts/loop_confined.h"
 #include "server/command/client/client.h"
 #include "server/net/sockets/connection_sink.h"
 #include "server/net/tls/tls_connection_sink.h"
@@ -41,7 +42,7 @@ struct TlsHandshakeOptions {
 // not keep out others.
 //
 // Loop-confined, and owns the thread.
-class TlsHandshakes final : public ConnectionSink {
+class TlsHandshakes final : public ConnectionSink, private contracts::LoopConfined {
  public:
   // `io` is the loop's. `io`, `turn` and `sink` must outlive this.
   TlsHandshakes(boost::asio::io_context& io, Turn& turn, TlsConnectionSink& sink,
@@ -65,8 +66,8 @@ class TlsHandshakes final : public ConnectionSink {
   struct Outcome;
   using List = std::list<Handshake*>;
   struct Lists {
-    List silent;  // those that have received nothing yet, the oldest first
-    List begun;   // the others, in the order in which they began
+    List silent;  // handshakes that have received nothing yet, the oldest first
+    List begun;   // all others, in the order in which they began
   };
 
   void Refuse(int descriptor, const command::ClientAddress& address);
@@ -88,7 +89,7 @@ class TlsHandshakes final : public ConnectionSink {
   // Handlers have a weak pointer to this, so that one that runs after this object is gone does
   // nothing.
   std::shared_ptr<TlsHandshakes*> self_;
-  boost::asio::io_context io_;  // of the thread; only the thread uses the next three members
+  boost::asio::io_context io_;  // only the thread uses this and the next two members
   std::size_t in_progress_ = 0;
   Lists lists_;
   boost::asio::steady_timer limit_timer_;

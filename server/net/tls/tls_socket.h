@@ -32,7 +32,7 @@ class TlsSocket {
   enum class Step : std::uint8_t { kDone, kNeedsToRead, kNeedsToWrite, kFailed };
   Step Shake();
 
-  // Like recv(2) and send(2), including errno; EPROTO: the peer violates the TLS protocol. After
+  // Like recv(2) and send(2), including errno; EPROTO if the peer violates the TLS protocol. After
   // EAGAIN, Send must be called again with the same bytes, to which others may have been appended.
   // REQUIRES: the handshake is done, and the window has at least kWindowBytesMin.
   ssize_t Receive(std::span<char> window);
@@ -48,7 +48,7 @@ class TlsSocket {
   const std::string& failure() const { return failure_; }
   // The TLS version, such as "TLSv1.3".
   std::string_view version() const { return SSL_get_version(ssl_.get()); }
-  // The common name in the client's certificate; empty: there is none.
+  // The common name in the client's certificate; empty if there is none.
   std::string PeerName() const;
   // Hands the TLS connection to the caller. No other function may be called afterwards.
   SslHandle Release() { return std::move(ssl_); }

@@ -9,8 +9,6 @@
 #include "server/command/client/address_counts.h"
 #include "server/command/server_parts.h"
 #include "server/net/net_events.h"
-#include "server/net/turn/buffer_pool.h"
-#include "server/net/turn/partial_request.h"
 #include "server/net/turn/readiness_set.h"
 #include "server/net/turn/script_queue.h"
 #include "server/net/turn/turn_arena.h"

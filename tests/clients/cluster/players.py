@@ -27,6 +27,11 @@ def go_stack():
                                build=stacks.go_build(str(FOLDER / "player.go"), program))
 
 
+def java_stack(name, jar, *words):
+    return stacks.Stack(name, "Java 17, and deploy/build-java-client.sh", stacks.java_version(jar),
+                        stacks.java_program("ClusterPlayer", *words))
+
+
 ALL = {stack.name: stack for stack in (
     dataclasses.replace(stacks.ALL["redis-py"], program=[*PYTHON, str(FOLDER / "player.py")]),
     stacks.node_stack("ioredis", "ioredis", "cluster_player_ioredis.js"),
@@ -35,6 +40,8 @@ ALL = {stack.name: stack for stack in (
     dataclasses.replace(stacks.ALL["redis gem"],
                         program=[stacks.RUBY, str(FOLDER / "player.rb")]),
     go_stack(),
+    java_stack("Lettuce", "lettuce-core"),
+    java_stack("Jedis", "jedis", "jedis"),
     stacks.Stack("redis-cli", "redis-tools", ["sh", "-c", "redis-cli --version | cut -d' ' -f2"],
                  [*PYTHON, str(FOLDER / "player_redis_cli.py")]),
 )}
@@ -42,6 +49,10 @@ ALL = {stack.name: stack for stack in (
 if own_go.why_not() and not GO_PLAYER:
     del ALL["go-redis"]
     print(f"skipped, go-redis: {own_go.why_not()}")
+
+if not (stacks.CLIENTS / "java/target/complete").exists():
+    del ALL["Lettuce"], ALL["Jedis"]
+    print("skipped, Lettuce and Jedis: deploy/build-java-client.sh has not built clients/java")
 
 # Which requests besides calls each library has functions for.
 JAVASCRIPT = {"pipeline", "transaction", "subscribe"}
@@ -52,6 +63,8 @@ ABILITIES = {
     "node-redis RESP3": JAVASCRIPT,
     "redis gem": {"pipeline", "transaction"},
     "go-redis": {"pipeline", "transaction"},
+    "Lettuce": set(),
+    "Jedis": set(),
     "redis-cli": {"transaction", "subscribe"},
 }
 

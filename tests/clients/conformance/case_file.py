@@ -14,7 +14,7 @@ class Step:
     """One line of a case."""
 
     line: int
-    label: str | None  # of a request whose reply a later step awaits
+    label: str | None  # the label of a request whose reply a later step awaits
     actor: str | None  # a participant, or None
     verb: str
     words: list[str]
@@ -29,7 +29,7 @@ class Step:
 
 @dataclasses.dataclass
 class Case:
-    """What it shows, and how."""
+    """What a case shows, and the steps that show it."""
 
     name: str
     line: int
@@ -48,7 +48,7 @@ class Case:
 
 
 class Malformed(Exception):
-    """A line of the file means nothing."""
+    """A line of the file has no meaning."""
 
 
 def value(word):

@@ -76,19 +76,27 @@ class Stage:
 
 
 def casts(case, chosen, number, rotations):
-    """Which language plays which part, in each run of the case."""
+    """Which language plays which part, in each run of the case. One that lacks what a part needs
+    leaves it to the next that has it, if there is one."""
     count = len(chosen)
     first = range(count) if rotations == "all" else [number % count]
-    return [{name: chosen[(start + place) % count]
+    return [{name: player_of(case, name, chosen[(start + place) % count:]
+                             + chosen[:(start + place) % count])
              for place, name in enumerate(case.participants)} for start in first]
+
+
+def player_of(case, participant, languages_in_turn):
+    return next((language for language in languages_in_turn
+                 if language.can_play(case, participant)), languages_in_turn[0])
 
 
 def run_case(stage, case, number, arguments, report):
     for run, cast in enumerate(casts(case, arguments.languages, number, arguments.rotations)):
         began = time.monotonic()
-        problem, is_supported, figures = None, True, []
+        problem, figures = None, []
+        is_supported = all(language.can_play(case, name) for name, language in cast.items())
         try:
-            figures = stage.play(case, run, cast)
+            figures = stage.play(case, run, cast) if is_supported else []
         except Unsupported:
             is_supported = False
         except Failed as failure:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import threading
@@ -9,6 +10,17 @@ import time
 
 EXIT_SECONDS_MAX = 5
 STOP_SECONDS_MAX = 5
+
+
+def _states_in_group(group):
+    """Yields the letter of the state of each process in the group: see proc(5)."""
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, number = path.read_text().rpartition(")")[2].split()[:3]
+        except OSError:  # it has ended
+            continue
+        if int(number) == group:
+            yield state
 
 
 class Ended(Exception):
@@ -64,16 +76,27 @@ class Driver:
         return self.log.read_text(errors="replace")[-2000:]
 
     def stop(self):
-        """Returns when all its threads have stopped: one that still runs may act on a reply."""
-        self.process.send_signal(signal.SIGSTOP)
+        """Returns when all its threads and child processes have stopped: one that still runs may
+        act on a reply."""
+        self._signal(signal.SIGSTOP)
         end = time.monotonic() + STOP_SECONDS_MAX
-        while os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOHANG) is None:
+        has_stopped = False  # with all its threads, which only waitid tells
+        while not has_stopped or not set(_states_in_group(self.process.pid)) <= {"T", "Z"}:
             if time.monotonic() > end:
                 raise Ended(f"the driver for {self.language} does not stop")
+            options = os.WSTOPPED | os.WNOHANG
+            has_stopped = (has_stopped
+                           or os.waitid(os.P_PID, self.process.pid, options) is not None)
             time.sleep(0.001)
 
     def resume(self):
-        self.process.send_signal(signal.SIGCONT)
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number):
+        try:
+            os.killpg(self.process.pid, number)
+        except ProcessLookupError:
+            pass  # it has ended
 
     def close(self):
         self.resume()
@@ -81,7 +104,7 @@ class Driver:
             self.start("exit")
             self.process.wait(EXIT_SECONDS_MAX)
         except (Ended, subprocess.TimeoutExpired):
-            self.process.kill()
+            self._signal(signal.SIGKILL)
             self.process.wait()
         if self.link is not None:
             self.link.close()

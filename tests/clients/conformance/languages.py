@@ -18,6 +18,16 @@ class Language:
     # there: the server answers in less time than an interpreter needs for a command.
     # docs/CLIENTS.md has what was measured.
     ratio_min: float = 0.5
+    # Whether its library can wait over a channel.
+    has_channels: bool = True
+    # The names of cases that need what the language does not have.
+    leaves_out: tuple = ()
+
+    def can_play(self, case, participant):
+        """Whether it has what this part of the case needs."""
+        uses_channel = any(step.actor == participant and step.options.get("channel")
+                           for step in case.steps)
+        return case.name not in self.leaves_out and (self.has_channels or not uses_channel)
 
     def __str__(self):
         return self.name
@@ -31,10 +41,15 @@ _DRIVERS = {
     "node": ("clients/node/tests/conformance_driver.mjs", ("node",), ()),
     "node-redis": ("clients/node/tests/conformance_driver.mjs", ("node",), ("node-redis",)),
     "ruby": ("clients/ruby/tests/conformance_driver.rb", ("/usr/bin/ruby",), ()),
+    "php": ("clients/php/tests/conformance_driver.php", ("/usr/bin/php",), ()),
     # deploy/build-java-client.sh makes it.
-    "java": ("clients/java/target/conformance_driver", ("/bin/sh",), ()),
+    "java": ("clients/java/target/program", ("/bin/sh",), ("Driver",)),
+    "java-jedis": ("clients/java/target/program", ("/bin/sh",), ("Driver", "jedis")),
 }
 # {name: the driver, a program that the build puts beside fairlockd}
+# A process of PHP does one thing at a time: it asks nothing while a request is not answered.
+# docs/CLIENTS.md says so, too.
+_LACKS = {"php": {"has_channels": False, "leaves_out": ("renew_late",)}}
 _BUILT = {"cpp": "cpp_conformance_driver", "go": "go_conformance_driver"}
 
 
@@ -52,4 +67,4 @@ def existing():
 
 
 def make(name, command):
-    return Language(name, command)
+    return Language(name, command, **_LACKS.get(name, {}))

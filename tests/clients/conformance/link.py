@@ -11,7 +11,8 @@ import time
 _COUNT = re.compile(rb"\*(\d+)\r\n")
 _SIZE = re.compile(rb"\$(\d+)\r\n")
 _LINE = re.compile(rb"([^\r]*)\r\n")
-# What a server's reply to a late request may take, before the end of its connection is passed on.
+# How long a server may take to reply to a late request before the end of its connection is passed
+# on.
 _LATE_REPLY_SECONDS = 5
 
 
@@ -75,7 +76,7 @@ class ReplyReader:
         return replies
 
     def _end_of_value(self, start):
-        """Where the value ends that begins there; None if it is not complete."""
+        """Returns where the value that begins there ends; None if it is not complete."""
         line = _LINE.match(self._rest, start)
         if line is None:
             return None
@@ -141,7 +142,7 @@ class Conversation:
         self.faults = collections.deque()  # one for each of them, which may be None
         self.is_clear = True
         self.marks_messages = False  # version 3 of the protocol begins them with `>`
-        self.has_channels = False  # then what the server sends otherwise may answer no request
+        self.has_channels = False  # after it, other data from the server may answer no request
 
 
 class Link:
@@ -150,7 +151,7 @@ class Link:
 
     def __init__(self, targets):
         self.requests = collections.Counter()
-        self._faults = {}  # {name: a deque of those of the next such requests}
+        self._faults = {}  # {name: a deque of the faults of the next such requests}
         self._open = set()
         self._guard = threading.Lock()
         self._listeners = [socket.create_server(("127.0.0.1", 0), backlog=512) for _ in targets]

@@ -9,8 +9,8 @@ from link import Fault
 
 WAITS_SECONDS = 0.05
 POLL_SECONDS = 0.01
-# A renewal comes after a third of the lease, and prolongs it by as much. Less is an answer that
-# took longer than the one before.
+# A renewal comes after a third of the lease, and prolongs it by as much. A smaller difference only
+# shows that an answer took longer than the one before.
 RENEWAL_SECONDS_MIN = 1.5
 RATES_MAX = 5
 PROGRESS_MAX = 10
@@ -77,7 +77,7 @@ class Play:
         if "keys" in fields:
             self.first_keys[hold] = fields["keys"][0]
         key = self.first_keys.get(hold)
-        if step.verb == "transfer":  # it replies with the token of another hold
+        if step.verb == "transfer":  # a transfer replies with the token of another hold
             hold = None
         if step.label:
             self.pending[step.label] = (step.actor, number, key, hold)
@@ -359,6 +359,6 @@ class Play:
             raise Failed(f"left behind {self.state(key)} after {fields}")
 
 
-# Of a participant, but no operation of its driver.
+# Verbs of a participant that are no operation of its driver.
 OWN_VERBS = ("stop", "continue", "cut", "next", "sent", "executed", "honest", "lost", "keeps",
              "rate", "cancels")

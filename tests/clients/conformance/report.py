@@ -14,7 +14,7 @@ class Report:
     def __init__(self, languages, out):
         self.languages = languages
         self.out = out
-        self.runs = collections.Counter()         # by (server, case, language)
+        self.runs = collections.Counter()         # counts by (server, case, language)
         self.failed = collections.Counter()
         self.unsupported = collections.Counter()
         self.sentences = {}                       # {(server, case): what it shows}

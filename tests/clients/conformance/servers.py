@@ -20,7 +20,8 @@ SYNC_SECONDS_MAX = 30
 LEADER_SECONDS_MAX = 20
 PARTITIONS = 2
 SLOTS = 16384
-# With them, a node replies while no other leads. The first one also stands for a lost connection.
+# Errors with which a node replies while no other one leads. The first also stands for a lost
+# connection.
 OUTAGE_WORDS = ("CLUSTERDOWN", "LOADING", "TRYAGAIN")
 # An application's user, as docs/SECURITY.md recommends it, and one that only this program uses.
 USERS = """user default on nopass ~* owner:* &* +@all
@@ -59,7 +60,7 @@ class Plain:
         return [self.server.port]
 
     def environment(self, ports):
-        """For a driver that connects to `ports` instead."""
+        """The environment of a driver that connects to `ports` instead."""
         return {"FAIRLOCK_URL": f"redis://127.0.0.1:{ports[0]}"}
 
     def connect(self):
@@ -79,7 +80,7 @@ class Plain:
             return calls_of(client)
 
     def outage(self, kind, key):
-        """Ends the service for the key for a moment; kind: planned or killed."""
+        """Ends the service for the key for a moment; kind is planned or killed."""
         if kind == "planned":
             self.server.stop_and_start_again()
         else:
@@ -156,7 +157,7 @@ class FleetServers(Plain):
     def _is_in_sync(self, node):
         try:
             return re.search(rb"^fairlock_fleet_in_sync\{[^}]*\} 1$", node.get("/metrics"), re.M)
-        except OSError:  # it starts
+        except OSError:  # the node is starting
             return False
 
     def _await_other(self, old):

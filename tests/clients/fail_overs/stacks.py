@@ -29,7 +29,7 @@ class Stack:
     version: list                 # a command that prints it, and fails if the library is missing
     program: list                 # the worker; {build} stands for the folder of built programs
     modes: tuple = BOTH
-    build: list = ()              # in the folder of this file
+    build: list = ()              # the command that builds it, in the folder of this file
     environment: dict = dataclasses.field(default_factory=dict)
 
     def found_version(self):
@@ -75,6 +75,22 @@ def own_node_stack(client, module):
                f"console.log(require('{CLIENTS}/node/node_modules/{module}/package.json').version)")
     return own_stack(client, "npm ci && npm run build in clients/node", [NODE, "-e", version],
                      [NODE, f"{CLIENTS}/node/tests/conformance_driver.mjs", client])
+
+
+def own_java_stack(client, jar, *words):
+    return own_stack(client, "Java 17, and deploy/build-java-client.sh", java_version(jar),
+                     java_program("Driver", *words))
+
+
+def java_program(name, *words):
+    """A program in Java, which deploy/build-java-client.sh builds with clients/java."""
+    return ["/bin/sh", f"{CLIENTS}/java/target/program", name, *words]
+
+
+def java_version(jar):
+    script = ('test -e "$1/target/complete" && ls "$1/fairlock/target/jars" | '
+              'sed -n "s/^$2-\\([0-9].*\\)\\.jar$/\\1/p" | grep .')
+    return ["sh", "-c", script, "sh", f"{CLIENTS}/java", jar]
 
 
 PYTHON_VERSION = [sys.executable, "-c", "import redis; print(redis.__version__)"]
@@ -123,6 +139,8 @@ OWN = {stack.name: stack for stack in (
     own_node_stack("node-redis", "redis"),
     own_stack("redis gem", "ruby-redis", RUBY_VERSION,
               [RUBY, f"{CLIENTS}/ruby/tests/conformance_driver.rb"]),
+    own_java_stack("Lettuce", "lettuce-core"),
+    own_java_stack("Jedis", "jedis", "jedis"),
     own_stack("go-redis", GO_PACKAGES, GO_VERSION, ["{build}/go_driver"],
               environment=own_go.ENVIRONMENT,
               build=go_build("./tests/conformance_driver", "{build}/go_driver")),

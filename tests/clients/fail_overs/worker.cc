@@ -48,7 +48,7 @@ void Answered(const char* op, const std::string& key, Ask ask) {
     } catch (const LostHold&) {
       return Write(op, key, begun, "reply", "0");
     } catch (const Error& error) {
-      // Its text may contain what JSON would have to escape.
+      // The text of the error may contain what JSON would have to escape.
       Write(op, key, begun, "error", std::string("\"") + typeid(error).name() + "\"");
     }
     std::this_thread::sleep_for(10ms);

@@ -13,7 +13,7 @@ STOP_SECONDS_MAX = 20
 def end(process):
     """Closes the input of the process, which then ends by itself; returns its exit status, or None
     if it had to be killed."""
-    with contextlib.suppress(BrokenPipeError):  # it has ended
+    with contextlib.suppress(BrokenPipeError):  # the process has ended
         process.stdin.close()
     try:
         return process.wait(STOP_SECONDS_MAX)

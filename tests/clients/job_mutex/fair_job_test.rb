@@ -48,6 +48,23 @@ class Returning < ActiveJob::Base
   fairlock key: ->(job) { "conversation:#{job.arguments.first}" }
 end
 
+# For jobs that must be done, also without the lock server.
+class Regardless < ActiveJob::Base
+  include Fairlock::ActiveJob
+
+  fairlock key: ->(job) { "conversation:#{job.arguments.first}" }, on_outage: :run
+
+  def perform(conversation, number)
+    Run::BEGUN << [number, fairlock_hold&.token]
+    FAIRLOCK.call("BREAK", "conversation:#{conversation}") if number == :break
+  end
+end
+
+# The same, as its process has chosen.
+class Chosen < Regardless
+  fairlock key: ->(job) { "conversation:#{job.arguments.first}" }
+end
+
 class BrokenAdapter
   def enqueue(_job) = raise(IOError, "as the test wants it")
   def enqueue_at(_job, _time) = enqueue(nil)
@@ -146,8 +163,8 @@ class FairJobTest < Minitest::Test
   # The job was stopped for longer than its lease, so the next job already has the lock.
   def test_a_late_release_does_not_end_the_hold_of_the_next
     redis = Fairlock::ActiveJob.redis
-    slow = Fairlock.lock(redis, @key, lease: 0.05, renew: false).acquire
-    following = Fairlock.lock(redis, @key, wait: 20).acquire
+    slow = Fairlock.lock(redis, @key, owner: "slow", lease: 0.05, renew: false).acquire
+    following = Fairlock.lock(redis, @key, owner: "following", wait: 20).acquire
     refute slow.release
     following.check
     assert_equal 1, FAIRLOCK.call("CHECK", @key, following.token)
@@ -209,6 +226,61 @@ class FairJobTest < Minitest::Test
     assert_equal [0, []], [FAIRLOCK.call("LOCKED", @key), line]
   ensure
     Returning.queue_adapter = queue
+  end
+
+  def without_lock_server
+    redis = Fairlock::ActiveJob.redis
+    Fairlock::ActiveJob.redis = Redis.new(port: 1, reconnect_attempts: 0)
+    yield
+  ensure
+    Fairlock::ActiveJob.redis = redis
+  end
+
+  def logged
+    log = StringIO.new
+    ActiveJob::Base.logger = Logger.new(log)
+    yield
+    log.string
+  ensure
+    ActiveJob::Base.logger = nil
+  end
+
+  def test_an_outage_raises_unless_a_job_may_run_without_its_lock
+    without_lock_server do
+      [Returning, Chosen].each do |job|
+        assert_raises(Redis::BaseConnectionError) { job.perform_later(@conversation, 0) }
+        assert_raises(Redis::BaseConnectionError) { job.new(@conversation, 0).perform_now }
+      end
+      said = logged do
+        Regardless.perform_later(@conversation, 1)
+        Regardless.perform_now(@conversation, 2)
+      end
+      assert_equal 2, said.scan(/Job \S+ does without its lock #{@key}: /).size
+    end
+    assert_equal [2, nil], Run::BEGUN.pop
+    SidekiqThreads.while(threads: 1) { assert_kind_of Integer, next_begun.last }
+  end
+
+  def test_a_process_chooses_for_all_its_jobs
+    Fairlock::ActiveJob.on_outage = :run
+    without_lock_server { Chosen.perform_now(@conversation, 1) }
+    assert_equal [1, nil], Run::BEGUN.pop
+    assert_raises(ArgumentError) { Fairlock::ActiveJob.on_outage = :wait }
+    assert_raises(ArgumentError) { Chosen.fairlock(key: nil, on_outage: :wait) }
+  ensure
+    Fairlock::ActiveJob.on_outage = :raise
+  end
+
+  def test_a_lost_lock_fails_a_job_unless_it_may_run_without
+    assert_raises(Fairlock::LostHold) { Chosen.perform_now(@conversation, :break) }
+    said = logged { Regardless.perform_now(@conversation, :break) }
+    assert_match(/Job \S+ ran, but #{@key} was lost before it was released/, said)
+  end
+
+  def test_options_are_checked_where_the_class_is_written
+    [{ lease: "30" }, { keep: Float::INFINITY }, { wait: -1 }, { lease: 0 }].each do |options|
+      assert_raises(ArgumentError) { Chosen.fairlock(key: nil, **options) }
+    end
   end
 
   def test_a_job_for_later_takes_no_place_yet

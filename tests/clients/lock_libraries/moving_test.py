@@ -23,7 +23,7 @@ from redisson import FAIR_LOCK, LOCK, RENEW
 from with_server import WithServer
 
 PHP = os.environ.get("PHP", "php")
-RECIPE = FOLDER.parents[2] / "docs" / "recipes" / "lock-libraries.md"
+PHP_LIBRARY = FOLDER.parents[2] / "clients" / "php" / "src" / "autoload.php"
 KEY = "order:42"
 SECONDS_MAX = 60
 
@@ -77,27 +77,20 @@ class FromSymfony(Moving):
             "acquire after UNLOCK true", "LOCK beside acquire WRONGTYPE", "LOCK after release true",
         ])
 
-    @staticmethod
-    def store():
-        return "use Symfony" + RECIPE.read_text().split("use Symfony", 1)[1].split("$redis = ")[0]
-
     def test_the_stores_deny_each_other_a_key_of_a_client_with_a_prefix(self):
-        file = self.server.directory / "store.php"
-        file.write_text(f"<?php\n{self.store()}")
-        self.assertEqual(self.play("symfony_beside_store.php", str(file)),
+        self.assertEqual(self.play("symfony_beside_store.php", str(PHP_LIBRARY)),
                          ["[true,false,false]"] * 2)
 
     def test_the_store_of_the_recipe_has_the_outcomes_of_redis_store(self):
-        """It differs in a key's type, and does not promote the lock of a reader."""
+        """The store differs in a key's type, and does not promote the lock of a reader."""
         differences = ["type", "promotion of the last reader", "a reader beside the writer",
                        "demotion"]
-        store = self.store()
         program = (FOLDER / "symfony_lock.php").read_text()
         head, body = program.split("\n[, $port", 1)
-        head = head[:head.index("use Symfony")]
-        body = body.replace("new RedisStore(", "new FairlockStore(")
+        store = "new Fairlock\\Symfony\\FairlockStore(Fairlock\\Client::from($redis)"
+        body = body.replace("new RedisStore($redis", store)
         file = self.server.directory / "store.php"
-        file.write_text(f"{head}{store}\n[, $port{body}")
+        file.write_text(f"{head}require {str(PHP_LIBRARY)!r};\n[, $port{body}")
         with Redis() as other:
             expected, own = (
                 subprocess.run([PHP, str(path), str(port), "phpredis"], text=True, check=False,
@@ -170,7 +163,7 @@ class FromPythonRedisLock(Moving):
         acquired = []
 
         def wait():
-            # The library waits for its signal, then tries once more, also if the wait has ended.
+            # The library waits for its signal, then tries once more, even if the wait has ended.
             lock = Lock(self.client(), KEY, "old")
             acquired.append(lock.acquire(3) or lock.acquire())
         waiter = threading.Thread(target=wait)

@@ -12,7 +12,7 @@ const { Mutex, MultiSemaphore, RedlockMutex, RedlockSemaphore, Semaphore } =
 
 const connect = (db) => new Redis({ host: "127.0.0.1", port: Number(port), db });
 const redis = connect(0);
-// As independent as three servers.
+// Three databases, which are as independent as three servers.
 const three = [0, 1, 2].map(connect);
 const short = { lockTimeout: 2000, acquireTimeout: 150, retryInterval: 20, refreshInterval: 0 };
 

@@ -13,7 +13,7 @@ import time
 
 import redis
 
-# RLock: a hash of "client:thread" to the number of times that it was locked.
+# An RLock is a hash of "client:thread" to the number of times that it was locked.
 LOCK = """
 if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
   redis.call('hincrby', KEYS[1], ARGV[2], 1)
@@ -37,7 +37,8 @@ if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then return 0 end
 redis.call('pexpire', KEYS[1], ARGV[1])
 return 1
 """
-# RFairLock: also a list of those who wait, and a sorted set of the times until which they may.
+# An RFairLock also has a list of those who wait, and a sorted set of the times until which they
+# may.
 FAIR_LOCK = """
 while true do
   local first = redis.call('lindex', KEYS[2], 0)
@@ -78,7 +79,7 @@ local first = redis.call('lindex', KEYS[2], 0)
 if first then redis.call('publish', KEYS[3] .. ':' .. first, 0) end
 return 1
 """
-# RReadWriteLock: a hash with a field `mode`, and one key with a time to live for each reading.
+# An RReadWriteLock is a hash with a field `mode`, and one key with a time to live for each reading.
 READ_LOCK = """
 local mode = redis.call('hget', KEYS[1], 'mode')
 if not mode then redis.call('hset', KEYS[1], 'mode', 'read') end
@@ -127,7 +128,7 @@ else
 end
 return 1
 """
-# RSemaphore: a number.
+# An RSemaphore is a number.
 TAKE = """
 local free = redis.call('get', KEYS[1])
 if free and tonumber(free) >= tonumber(ARGV[1]) then
@@ -141,7 +142,8 @@ local free = redis.call('incrby', KEYS[1], ARGV[1])
 redis.call('publish', KEYS[2], free)
 return free
 """
-# RPermitExpirableSemaphore: a number, and a sorted set of the permits by the end of their leases.
+# An RPermitExpirableSemaphore is a number, and a sorted set of the permits by the end of their
+# leases.
 TAKE_PERMIT = """
 local ended = redis.call('zrangebyscore', KEYS[2], 0, ARGV[3], 'limit', 0, 10)
 if #ended > 0 then
@@ -162,7 +164,7 @@ if redis.call('zrem', KEYS[2], ARGV[1]) == 0 then return 0 end
 redis.call('incrby', KEYS[1], 1)
 return 1
 """
-# RCountDownLatch: a number; the message at zero opens it.
+# An RCountDownLatch is a number; the message at zero opens it.
 SET_LATCH = """
 if redis.call('exists', KEYS[1]) == 1 then return 0 end
 redis.call('set', KEYS[1], ARGV[1])

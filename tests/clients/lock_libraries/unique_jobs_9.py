@@ -74,7 +74,7 @@ def main():
          client.zscan(DIGESTS, match="*", count=50)[1], client.zcard(DIGESTS),
          client.zrangebyscore(DIGESTS, 0, 5, start=0, num=10))
 
-    # What the replace strategy deletes, also if the job has no digest.
+    # What the replace strategy deletes, even if the job has no digest.
     show("delete by digest", client.unlink(two.keys[0]), client.zrem(DIGESTS, "uniquejobs:d2"),
          client.unlink(""), client.exists(""), client.zrem(DIGESTS, ""))
 

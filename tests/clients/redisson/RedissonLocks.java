@@ -85,7 +85,7 @@ public final class RedissonLocks {
     RLock other = second.getLock("lock");
     List<Object> seen = new ArrayList<>();
     seen.add(lock.tryLock());
-    seen.add(lock.tryLock()); // again: reentrant
+    seen.add(lock.tryLock()); // reentrant
     seen.add(lock.getHoldCount());
     seen.add(inThread(() -> lock.tryLock()));
     seen.add(other.tryLock(50, TimeUnit.MILLISECONDS));

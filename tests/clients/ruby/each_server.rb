@@ -1,5 +1,5 @@
-# For testing clients that switch servers by changing only the address: runs the same tests against
-# Redis and fairlock.
+# Runs the same tests against Redis and fairlock, for clients that switch servers by changing only
+# the address.
 
 require "minitest/autorun"
 require "securerandom"

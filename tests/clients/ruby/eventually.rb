@@ -1,4 +1,4 @@
-# For tests: waits until another thread or process has had an effect.
+# Waits in a test until another thread or process has had an effect.
 
 require "minitest"
 

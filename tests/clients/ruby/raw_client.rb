@@ -33,7 +33,7 @@ class RawClient
     @pool.with do |redis|
       wait_s = (wait_ms / 1000.0).ceil + 1
       client = redis._client
-      if client.respond_to?(:blocking_call_v) # from version 5 of the gem on
+      if client.respond_to?(:blocking_call_v) # true from version 5 of the gem on
         client.blocking_call_v(wait_s, words)
       else
         client.call_with_timeout(words, wait_s)

@@ -37,6 +37,10 @@ class MiddlewareTest < Minitest::Test
     sidekiq_options unique: :until_executed, unique_on_outage: :run
   end
 
+  class WrongTime < Job
+    sidekiq_options unique: :until_executed, unique_ttl: "600"
+  end
+
   def setup
     @lock_server = Redis.new(port: PORT)
     Fairlock::Sidekiq.install(@lock_server)
@@ -122,6 +126,11 @@ class MiddlewareTest < Minitest::Test
     digest = page.body[/unique:MiddlewareTest::UntilExecuted:\h{32}/]
     assert_equal 200, web.get("/lock?digest=#{digest}", options).status
     assert_equal 1, held(UntilExecuted)
+  end
+
+  def test_a_time_that_is_none_is_refused
+    error = assert_raises(ArgumentError) { WrongTime.perform_async(1) }
+    assert_match(/unique_ttl must be a number of seconds, .*got "600"/, error.message)
   end
 
   def test_an_outage_of_the_lock_server

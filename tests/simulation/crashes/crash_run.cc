@@ -75,13 +75,13 @@ class MemoryHome final : public storage::LogHome {
   storage::LogEnd end_;
 };
 
-// The state as text: what does not depend on the time, and the time that is left. Times are kNever
-// for what has no end.
+// The state as text, in two parts: what does not depend on the time, and the times that are left. A
+// time is kNever if there is no end.
 struct Picture {
   persist::RowTexts contents;
   std::map<std::string, DurationMs> times_left;
-  std::map<std::string, DurationMs> lengths;                   // of leases, as recorded
-  std::map<std::string, std::optional<std::uint32_t>> limits;  // by key
+  std::map<std::string, DurationMs> lengths;                   // the lengths of leases, as recorded
+  std::map<std::string, std::optional<std::uint32_t>> limits;  // the limits by key
   engine::Token next_token = 0;
 };
 
@@ -136,7 +136,7 @@ Picture PictureOf(engine::LockEngine& engine, const values::ValueStore& values, 
   const engine::RowDetail detail{.with_time_left = true, .with_all_places = has_all_places};
   std::uint64_t cursor = 0;
   do {
-    cursor = engine.ScanRows(cursor, 100, detail, now, painter);
+    cursor = engine.snapshots().ScanRows(cursor, 100, detail, now, painter);
   } while (cursor != 0);
   do {
     cursor = values.Scan(cursor, 100, [&](const values::Value& value) {
@@ -145,7 +145,7 @@ Picture PictureOf(engine::LockEngine& engine, const values::ValueStore& values, 
     });
   } while (cursor != 0);
   painter.Finish();
-  const engine::LimitOverrides& limits = engine.Limits(now);
+  const engine::LimitOverrides& limits = engine.limits().Overrides(now);
   for (const std::string_view key : {"k1", "k2", "k3", "other"}) {
     picture.limits[std::string(key)] = limits.Find({0, key});
   }
@@ -292,8 +292,8 @@ class Life {
     values::ValueStore values(0);
     rows.RestoreInto(engine, {.now = now(), .unix_ms = 0, .restart_grace_ms = kGraceMs});
     rows.RestoreInto(values, now());
-    engine.EndRestore(storage::FirstToken({.stored_ceiling = rows.token_ceiling()}),
-                      {now(), effects});
+    engine.restoration().EndRestore(storage::FirstToken({.stored_ceiling = rows.token_ceiling()}),
+                                    {now(), effects});
     // Without the override that admitted them, holds may exceed the limits that clients gave.
     if (!setting_.has_overrides) engine.CheckInvariants();
     return PictureOf(engine, values, now(), has_all_places);
@@ -323,7 +323,7 @@ class Life {
   // What is due need not have ended, but the comparison would end overrides and values.
   void EndWhatIsDue() {
     values_.Advance(now(), 5);
-    engine_.Limits(now());
+    engine_.limits().Overrides(now());
   }
 
   void ChangeValues() {
@@ -348,7 +348,7 @@ class Life {
     if (!setting_.has_overrides || !chance_.OneIn(8)) return;
     const std::string pattern(kPatterns[chance_.Below(kPatterns.size())]);
     if (chance_.OneIn(3)) {
-      engine_.DropLimit(0, pattern, now());
+      engine_.limits().Drop(0, pattern, now());
       return;
     }
     engine::LimitOverride limit;
@@ -356,7 +356,7 @@ class Life {
     limit.since = now();
     limit.limit = static_cast<std::uint32_t>(chance_.Below(4));
     if (chance_.OneIn(2)) limit.end = now() + chance_.Between(1, 100'000);
-    const bool has_room = engine_.SetLimit(limit, now());
+    const bool has_room = engine_.limits().Set(limit, now());
     assert(has_room);
   }
 

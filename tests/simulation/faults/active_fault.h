@@ -10,7 +10,7 @@ namespace fairlock::simulation {
 // for fairlock_sim_faults, and as an empty list for fairlock_sim.
 std::span<const std::string_view> FaultNames();
 
-inline int active_fault = 0;  // 0: none
+inline int active_fault = 0;  // 0 if there is none
 
 inline bool IsFaultActive(int number) { return active_fault == number; }
 

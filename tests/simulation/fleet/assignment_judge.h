@@ -24,7 +24,7 @@ class AssignmentJudge {
   AssignmentJudge(std::string prefix, std::uint32_t partitions)
       : prefix_(std::move(prefix)), partitions_(partitions) {}
 
-  // Call this before that run begins. `is_free`: it may choose its partition.
+  // Call this before that run begins. `is_free` means that it may choose its partition.
   void Begin(const std::string& run, bool is_free) { is_free_[run] = is_free; }
   // Call this with each change of etcd, in order.
   void Hear(const storage::etcd::WatchEvent& event);
@@ -46,7 +46,7 @@ class AssignmentJudge {
 
   const std::string prefix_;
   const std::uint32_t partitions_;
-  std::map<std::string, bool> is_free_;  // by run
+  std::map<std::string, bool> is_free_;  // whether each run may choose its partition
   std::int64_t claimed_at_ = 0;          // the revision of the newest claim
   Records records_;
   std::vector<Records> since_claim_ = {{}};  // what the records were since the newest claim

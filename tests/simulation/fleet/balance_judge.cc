@@ -19,7 +19,7 @@ constexpr TimeUs kHandOverMax = kSecond;
 constexpr TimeUs kRounds = 4 * kSecond;
 constexpr TimeUs kRepairs = 5 * kSecond;  // after this time, nothing is left of the last fault
 
-// The leader of each partition. Empty: a partition has none.
+// The leader of each partition. Empty if a partition has none.
 std::vector<NodeRecord> LeadersIn(const std::map<std::string, NodeRecord>& records,
                                   std::uint32_t partitions) {
   std::vector<std::optional<NodeRecord>> found(partitions);

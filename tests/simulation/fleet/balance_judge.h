@@ -47,7 +47,7 @@ class BalanceJudge {
   void Hear(const storage::etcd::WatchEvent& event, TimeUs now);
   // etcd was restored from a backup: from now on, only the promise about two leaders is judged.
   void Restore() { is_restored_ = true; }
-  // From now on, nothing is broken.
+  // Call this when the faults are over.
   void Heal(TimeUs now) { healed_at_ = now; }
   // Call this in the end.
   void Finish(TimeUs now);
@@ -56,7 +56,7 @@ class BalanceJudge {
   const std::optional<std::string>& violation() const { return violation_; }
 
  private:
-  using Records = std::map<std::string, storage::replicated::NodeRecord>;  // by node
+  using Records = std::map<std::string, storage::replicated::NodeRecord>;  // the records by node
   struct Moment {
     TimeUs since = 0;
     Records records;
@@ -80,10 +80,10 @@ class BalanceJudge {
   std::deque<Moment> moments_ = {{}};
   // When a node was first seen to lead with that epoch.
   std::map<std::pair<std::string, std::uint64_t>, TimeUs> led_since_;
-  std::map<std::uint32_t, Led> led_;                          // by partition
+  std::map<std::uint32_t, Led> led_;                          // the leaders by partition
   std::optional<std::pair<std::string, std::string>> claim_;  // the leader and its successor
-  TimeUs claimed_at_ = 0;                                     // by a node that joins, or a leader
-  TimeUs changed_at_ = 0;                                     // when a record or a claim changed
+  TimeUs claimed_at_ = 0;  // when a node that joins, or a leader, last changed the key
+  TimeUs changed_at_ = 0;  // when a record or a claim changed
   TimeUs healed_at_ = -1;
   bool is_restored_ = false;
   std::uint64_t hand_overs_ = 0;

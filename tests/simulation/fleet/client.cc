@@ -48,7 +48,7 @@ void Client::Act() {
   if (Connect()) Ask(std::move(request));
 }
 
-// Its connections to other nodes would only cost time.
+// Keeping connections to other nodes would only cost time.
 void Client::GoTo(int partition) {
   partition_ = partition;
   if (!link_ || linked_node_ == node()) return;

@@ -22,7 +22,7 @@ struct ClientOptions {
   int keys = 0;
   int nodes = 0;
   int partitions = 1;
-  TimeUs lease = 0;       // of each of its locks
+  TimeUs lease = 0;       // the lease of each of its locks
   TimeUs think = 0;       // the maximum pause between two requests
   bool notifies = false;  // whether some of its requests have NOTIFY
 };
@@ -31,7 +31,7 @@ struct ClientOptions {
 struct ClientWorld {
   Ledger& ledger;
   LinkNetwork& network;
-  // Opens a connection to a node; null: refused.
+  // Opens a connection to a node; null if it is refused.
   std::function<std::shared_ptr<Link>(int node)> connect;
   // Whether the client's keepalive would find that the other end of the link is gone or hangs.
   std::function<bool(const Link& link)> is_silent;
@@ -73,14 +73,14 @@ class Client {
   ClientWorld& world_;
   simulation::Random random_;
   std::vector<int> nodes_;  // the believed leader of each partition
-  int partition_ = 0;       // that of the next request
+  int partition_ = 0;       // the partition of the next request
   std::shared_ptr<Link> link_;
   int linked_node_ = 0;
-  std::shared_ptr<Request> redirected_;    // to be asked again elsewhere; null: none
+  std::shared_ptr<Request> redirected_;    // must be asked again elsewhere; null if there is none
   int redirects_ = 0;                      // how many there were in a row
-  std::shared_ptr<Request> asked_;         // in flight; null: none
-  std::shared_ptr<Request> to_ask_again_;  // a LOCK whose outcome is unknown; null: none
-  std::map<int, Token> holds_;             // by key, as far as the client knows
+  std::shared_ptr<Request> asked_;         // in flight; null if there is none
+  std::shared_ptr<Request> to_ask_again_;  // a LOCK whose outcome is unknown; null if there is none
+  std::map<int, Token> holds_;             // the tokens by key, as far as the client knows
   std::uint64_t turn_ = 0;  // identifies the request, so that timers of earlier requests do nothing
 };
 

@@ -27,9 +27,10 @@ class EtcdModel {
 
   etcd::LeaseAnswer GrantLease(TimeUs ttl);
   etcd::LeaseAnswer KeepLeaseAlive(std::int64_t id);
-  // Deletes the keys of the lease. kNoLease: the lease has already ended.
+  // Deletes the keys of the lease. kNoLease if the lease has already ended.
   etcd::Answer RevokeLease(std::int64_t id);
-  // As at a new leader of etcd: each lease has at least its whole length left at that time.
+  // Does what a new leader of etcd does: each lease has at least its whole length left at that
+  // time.
   void ExtendLeases(TimeUs from);
   // Returns leases whose time has run out. They do not end before they are revoked.
   std::vector<std::int64_t> ExpiredLeases() const;
@@ -51,9 +52,9 @@ class EtcdModel {
  private:
   struct Version {
     std::int64_t revision = 0;
-    std::int64_t create_revision = 0;  // 0: deleted
+    std::int64_t create_revision = 0;  // 0 if deleted
     std::string value = {};
-    std::int64_t lease = 0;  // 0: none
+    std::int64_t lease = 0;  // 0 if there is none
   };
   struct Lease {
     TimeUs ttl = 0;
@@ -64,8 +65,8 @@ class EtcdModel {
     std::int64_t revision = 1;
     std::int64_t compacted = 0;
     std::map<std::string, Versions> keys = {};
-    std::deque<etcd::WatchEvent> changes = {};  // since the compacted revision
-    std::map<std::int64_t, Lease> leases = {};  // by id
+    std::deque<etcd::WatchEvent> changes = {};  // all changes since the compacted revision
+    std::map<std::int64_t, Lease> leases = {};  // the leases by id
   };
 
   const Version* Find(const std::string& key, std::int64_t revision) const;

@@ -15,7 +15,7 @@
 
 namespace fairlock::fleet {
 
-// How bad the network is: each field affects one in this many requests; 0: none.
+// How bad the network is: each field affects one in this many requests; 0 means none.
 struct NetworkFaults {
   std::uint64_t lost_request = 0;
   std::uint64_t lost_answer = 0;
@@ -36,7 +36,7 @@ struct WatchStream {
   bool has_ended = false;          // whether it has ended and the client knows
   std::deque<std::vector<etcd::WatchEvent>> received =
       {};                                // each entry has all events of its revisions
-  std::function<void()> on_change = {};  // null: nobody is waiting
+  std::function<void()> on_change = {};  // null if nobody is waiting
 };
 
 class EtcdNetwork {

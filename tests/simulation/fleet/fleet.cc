@@ -269,7 +269,7 @@ bool SimulatedFleet::IsSilent(const Link& link) const {
   return true;
 }
 
-// A leader that has been unsure for some seconds keeps no client: its clients ask elsewhere. One
+// A leader that has been unsure for a few seconds keeps no client: its clients ask elsewhere. One
 // that stops waits for etcd first, for a limited time.
 void SimulatedFleet::CheckClients() {
   constexpr TimeUs kPatience = 4 * kSecond;  // 3 s, and the time until the next turn

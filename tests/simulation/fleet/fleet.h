@@ -20,7 +20,7 @@ struct Setting {
   std::uint64_t seed = 0;
   int partitions = 1;
   int nodes = 3;
-  int late_nodes = 0;            // those that join later
+  int late_nodes = 0;            // how many join later
   int machines = 1;              // on which the nodes run
   int lost_nodes_max = 0;        // how many nodes may be lost for good
   bool has_fixed_nodes = false;  // the configuration of some nodes says which partition they serve
@@ -41,7 +41,7 @@ struct Setting {
   std::int64_t compact_every = 0;
   std::size_t frame_bytes_max = 0;
   std::uint64_t batch_bytes_max = 0;
-  std::uint64_t batches_max = 0;  // after this many, a snapshot begins; 0: only bytes count
+  std::uint64_t batches_max = 0;  // after this many, a snapshot begins; if 0, only bytes count
   std::size_t kept_bytes_max = 0;
   TimeUs trouble_every = 0;
   NetworkFaults network = {};
@@ -61,7 +61,7 @@ std::string TextOf(const Setting& setting);
 
 struct HistoryLine {
   TimeUs time = 0;
-  int key = -1;  // -1: the line is about the fleet
+  int key = -1;  // -1 if the line is about the fleet
   std::string text;
 };
 

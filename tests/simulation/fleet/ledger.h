@@ -57,7 +57,7 @@ class Ledger {
   void ForgetAll();
 
   const Violation* violation() const { return violation_.text.empty() ? nullptr : &violation_; }
-  // Returns a token of that owner to use with CHECK; 0: there is none.
+  // Returns a token of that owner to use with CHECK; 0 if there is none.
   Token TokenOf(int key, int owner) const;
 
  private:
@@ -74,7 +74,7 @@ class Ledger {
   struct Place {
     std::vector<std::shared_ptr<Request>> requests = {};
     std::vector<TimeUs> closed = {};  // when the client itself closed a connection
-    TimeUs seen_at = 0;               // when a reply first showed it; 0: no reply has
+    TimeUs seen_at = 0;               // when a reply first showed it; 0 if no reply has
     std::vector<std::pair<int, TimeUs>> later = {};  // owners that asked later, and when
   };
   struct Owner {
@@ -82,10 +82,10 @@ class Ledger {
     bool may_have_held = false;  // the same before the request in flight
     TimeUs clear_since = 0;
     std::vector<Sure> sure = {};
-    std::map<Token, TimeUs> tokens = {};  // when each one's release was acknowledged; 0: not yet
+    std::map<Token, TimeUs> tokens = {};  // when each one's release was acknowledged; 0 if not yet
     std::vector<std::shared_ptr<Request>> given_up = {};  // LOCKs that may still be executed
     Place place = {};
-    TimeUs notify_since = 0;  // when a LOCK with NOTIFY was sent; 0: a reply has shown its grant
+    TimeUs notify_since = 0;  // when a LOCK with NOTIFY was sent; 0 if a reply has shown its grant
     TimeUs sure_until = 0;    // as it was before the UNLOCK in flight
     TimeUs sure_from = 0;
   };
@@ -125,9 +125,9 @@ class Ledger {
   const LedgerOptions options_;
   std::vector<Key> keys_;
   std::vector<ServedBy> leads_;
-  TimeUs restored_at_ = 0;  // when ForgetAll was called; 0: never
+  TimeUs restored_at_ = 0;  // when ForgetAll was called; 0 if it never was
   std::map<std::uint64_t, Token>
-      token_max_at_;  // by request in flight: the key's maximum when it was sent
+      token_max_at_;  // the key's maximum when each request in flight was sent
   Violation violation_;
 };
 

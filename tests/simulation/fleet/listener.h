@@ -26,7 +26,7 @@ class Listener {
   ClientWorld& world_;
   const int nodes_;
   simulation::Random random_;
-  std::shared_ptr<Link> link_;  // null: not connected
+  std::shared_ptr<Link> link_;  // null if not connected
   std::uint64_t turn_ = 0;      // as in Client
 };
 

@@ -15,7 +15,7 @@ namespace fairlock::fleet {
 
 class LogJudge {
  public:
-  // 0: there is no bound.
+  // With 0, there is no bound.
   explicit LogJudge(std::uint64_t frames_max) : frames_max_(frames_max) {}
 
   // Call this with each change of etcd, in order.
@@ -27,7 +27,8 @@ class LogJudge {
 
  private:
   std::uint64_t frames_max_;
-  std::map<std::string, std::uint64_t> frames_;  // by the prefix of their keys
+  // The number of frames of each log, by the prefix of their keys.
+  std::map<std::string, std::uint64_t> frames_;
   std::optional<std::string> violation_;
 };
 

@@ -26,13 +26,14 @@ struct MembershipOptions {
   storage::etcd::EtcdOptions etcd;
   std::string machine;
   std::int64_t started_unix_ms = 0;
-  std::optional<std::uint32_t> partition;                // as in FleetObserverOptions
-  TimeUs balance_after = 0;                              // the same
-  std::function<storage::replicated::TimeMs()> now_ms;   // of a clock that does not stand still
+  std::optional<std::uint32_t> partition;  // as in FleetObserverOptions
+  TimeUs balance_after = 0;                // the same
+  // The time of a clock that does not stand still.
+  std::function<storage::replicated::TimeMs()> now_ms;
   std::function<void()> on_view;                         // called by the fiber of the observer
   std::function<engine::DurationMs()> unsure_ms;         // as in FleetKnowledge
   std::function<bool(const std::string& node)> reaches;  // whether it can connect to that node
-  // Called with what decides about its rank.
+  // Called with the facts that decide its rank.
   std::function<void(const storage::replicated::FleetView& view,
                      const storage::replicated::NodeRecord& own)>
       ranked;
@@ -51,9 +52,9 @@ class Membership final : public command::Fleet {
   const std::optional<storage::replicated::Assignment>& assignment() const { return assignment_; }
   // As in FleetView.
   const std::string& successor() const { return view_.successor; }
-  // The standby to which it would hand over; empty: none.
+  // The standby to which it would hand over; empty if there is none.
   std::string WarmestStandby() const;
-  // When it asked for the records that it knows; kNever: it knows none.
+  // When it asked for the records that it knows; kNever if it knows none.
   storage::replicated::TimeMs read_at() const { return view_.read_at; }
   void KeepRecord() { observer_->KeepRecord(); }
 

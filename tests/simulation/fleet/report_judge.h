@@ -1,9 +1,9 @@
 // The judge of what nodes say about who leads.
 //
-// 1. A leader that is unsure, or was replaced some seconds ago, does not call itself the leader.
-// 2. A node names no leader of which, as it says itself, it has not heard for some seconds.
-// 3. Of its partition, only the leader that it names is shown as one.
-// 4. A node whose record says that it leads is not shown as a standby.
+// 1. A leader that is unsure, or was replaced a few seconds ago, does not call itself the leader.
+// 2. A node names no leader of which, as it says itself, it has not heard for a few seconds. 3. Of
+// its partition, only the leader that it names is shown as one. 4. A node whose record says that it
+// leads is not shown as a standby.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ class ReportJudge {
 
   const std::string prefix_;
   std::map<std::uint32_t, Led> led_;               // the newest leader of each partition
-  std::map<std::string, TimeUs> says_that_leads_;  // since when the record of a node does
+  std::map<std::string, TimeUs> says_that_leads_;  // since when the record of each node says so
   bool is_restored_ = false;
   std::optional<std::string> violation_;
 };

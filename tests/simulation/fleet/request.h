@@ -25,8 +25,8 @@ enum class Command : std::uint8_t {
 // Which run of which node executed a request, which partition it serves, and when it had loaded the
 // locks.
 struct ServedBy {
-  int run = 0;         // 0: none
-  int partition = -1;  // -1: it does not know yet
+  int run = 0;         // 0 if there is none
+  int partition = -1;  // -1 if it does not know yet
   TimeUs loaded_at = 0;
 };
 
@@ -36,7 +36,7 @@ struct Request {
   int owner = 0;  // the client that sends it
   int about = 0;  // the owner that a read asks about
   int key = 0;
-  int partition = 0;  // that of the key
+  int partition = 0;  // the partition of the key
   TimeUs lease = 0;
   bool waits = false;
   bool notifies = false;

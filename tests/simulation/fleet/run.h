@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "server/command/server_parts.h"
-#include "server/persist/confirmation.h"
 #include "server/persist/loaded_rows.h"
 #include "server/persist/state_log.h"
 #include "storage/replicated/cluster_home.h"
@@ -29,13 +28,14 @@ struct RunOptions {
   std::optional<std::uint32_t> partition = {};  // the partition that it must serve
   TimeUs balance_after = 0;                     // cluster_balance
   storage::replicated::Beat highest = {};       // as in ClusterOptions
-  bool has_second_endpoint = false;             // of etcd
+  bool has_second_endpoint = false;             // whether etcd has one
   bool has_records = false;                     // whether it writes a record
   engine::DurationMs restart_grace_ms = 0;
   bool keeps_lines = true;
-  TimeUs boot_offset = 0;                                  // offset of the machine's boot clock
-  std::function<TimeUs()> wall_offset = [] { return 0; };  // of its wall clock, which may be set
-  TimeUs turn = kMs;                                       // how long a turn takes
+  TimeUs boot_offset = 0;  // offset of the machine's boot clock
+  // The offset of its wall clock, which may be set.
+  std::function<TimeUs()> wall_offset = [] { return 0; };
+  TimeUs turn = kMs;  // how long a turn takes
 };
 
 enum class RunEnd : std::uint8_t {
@@ -82,20 +82,20 @@ class Run {
   bool is_ready() const {
     return leads() && state_.is_ready && !state_.is_unsure && !state_log_->is_lagging();
   }
-  // Since when etcd has not confirmed that this leader leads; none: it is sure, or does not lead.
+  // Since when etcd has not confirmed that this leader leads; none if it is sure, or does not lead.
   const std::optional<TimeUs>& unconfirmed_since() const { return unconfirmed_since_; }
   int number() const { return options_.number; }
   bool is_stop_asked() const { return is_stop_asked_; }
   bool balances() const { return !successor_.empty(); }
   // Accepts the restore as an operator would, if the node waits for that.
   void AcceptRestore();
-  // The partition that it serves; none: not known yet.
+  // The partition that it serves; none if not known yet.
   const std::optional<std::uint32_t>& partition() const { return partition_; }
   std::string id() const { return "run " + std::to_string(options_.number); }
   // Call these after the end:
-  // Returns the epoch of its take-over; 0: there was none.
+  // Returns the epoch of its take-over; 0 if there was none.
   std::uint64_t epoch() const { return epoch_; }
-  // If it was deposed: the newest beat that it has seen.
+  // The newest beat that it has seen, if it was deposed.
   const storage::replicated::Beat& highest() const { return highest_; }
   const std::string& error() const { return error_; }
 
@@ -129,7 +129,7 @@ class Run {
   const RunOptions options_;
   LinkNetwork& network_;
   const RunHooks hooks_;
-  engine::TimeMs held_at_ = -1;  // the time since when the clock stands still; -1: it runs
+  engine::TimeMs held_at_ = -1;  // the time since when the clock stands still; -1 while it runs
   engine::DurationMs held_ms_ = 0;
   Process process_;
   command::FakeEnvironment environment_;
@@ -137,10 +137,10 @@ class Run {
   Turn turn_;
   storage::etcd::EtcdOptions etcd_;
   std::unique_ptr<storage::replicated::ClusterHome> home_;
-  std::optional<Membership> membership_;  // null: it writes no record
+  std::optional<Membership> membership_;  // null if it writes no record
   std::optional<std::uint32_t> partition_;
   persist::LoadedRows rows_;
-  std::optional<storage::Status> loaded_;  // nullopt: AwaitLeadership has not returned yet
+  std::optional<storage::Status> loaded_;  // nullopt if AwaitLeadership has not returned yet
   std::optional<persist::StateLog> state_log_;
   persist::StateLogState state_;
   std::list<ServerConnection> connections_;
@@ -157,7 +157,8 @@ class Run {
   bool has_view_ = false;  // the observer has a new view
   bool is_woken_ = false;
   bool is_stop_asked_ = false;
-  std::string successor_;  // the node that this one hands over to for the balance; empty: none
+  // The node that this one hands over to for the balance; empty if there is none.
+  std::string successor_;
   bool is_deposed_ = false;
   bool is_over_ = false;
 };

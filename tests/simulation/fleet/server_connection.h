@@ -18,7 +18,7 @@ struct Turn {
   command::ServerParts& parts;
   LinkNetwork& network;
   const Process& process;
-  persist::StateLog* state_log = nullptr;  // null: this node does not lead
+  persist::StateLog* state_log = nullptr;  // null if this node does not lead
   engine::TimeMs now = 0;
   ServedBy by = {};
 };
@@ -32,7 +32,7 @@ class ServerConnection final : private command::Transport {
   ServerConnection(const ServerConnection&) = delete;
   ServerConnection& operator=(const ServerConnection&) = delete;
 
-  // To be called in this order in each turn:
+  // Call these in this order in each turn:
   void Receive();
   void CloseIfDisconnected();
   void Execute();

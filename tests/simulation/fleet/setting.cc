@@ -7,7 +7,7 @@ namespace fairlock::fleet {
 
 namespace {
 
-// Its choices do not change what seeds without partitions choose.
+// The choices made here do not change what seeds without partitions choose.
 void ChooseFleet(Setting& setting, bool has_partitions) {
   simulation::Random random(setting.seed ^ 0x70617274);
   if (!random.OneIn(4) && !has_partitions) return;
@@ -66,7 +66,7 @@ void ChooseFrames(Setting& setting) {
   setting.frame_bytes_max = 1 << 20;
 }
 
-// More trouble with etcd. Its choices do not change those above.
+// More trouble with etcd. The choices made here do not change those above.
 void ChooseEtcdTrouble(Setting& setting) {
   simulation::Random random(setting.seed ^ 0x65746364);
   if (setting.has_only_slow_etcd) return;

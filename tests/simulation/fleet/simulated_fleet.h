@@ -80,8 +80,8 @@ class SimulatedFleet {
   const Setting setting_;
   const bool has_history_;
   simulation::Random random_;
-  simulation::Random clock_random_;  // for the machines' wall clocks alone
-  simulation::Random etcd_random_;   // for TroubleEtcd alone
+  simulation::Random clock_random_;  // only for the machines' wall clocks
+  simulation::Random etcd_random_;   // only for TroubleEtcd
   Scheduler scheduler_;
   EtcdModel etcd_;
   EtcdNetwork network_;
@@ -103,7 +103,7 @@ class SimulatedFleet {
     TimeUs since = 0;
   };
   std::vector<OpenLink> open_links_;
-  std::map<std::string, std::uint64_t> epochs_;  // by the keys of the beats
+  std::map<std::string, std::uint64_t> epochs_;  // the epochs by the keys of the beats
   FleetReport report_;
   std::uint64_t requests_ = 0;
   int runs_ = 0;

@@ -32,7 +32,7 @@ bool IsReady(const Nodes& nodes, const storage::replicated::NodeRecord& node);
 struct HandOver {
   std::string leader;
   std::uint32_t partition = 0;
-  std::string successor;  // empty: none
+  std::string successor;  // empty if there is none
   TimeUs known_at = 0;    // when the leader asked for the records that it knows
 };
 
@@ -68,9 +68,10 @@ class SuccessionJudge {
   void Fail(std::string text);
 
   const std::string prefix_;
-  std::deque<Moment> moments_ = {{}};          // the newest ones
-  std::map<std::string, TimeUs> waits_since_;  // the nodes that know a better one
-  std::map<std::uint32_t, Led> led_;           // by partition
+  std::deque<Moment> moments_ = {{}};  // the newest ones
+  // Since when each node that knows a better standby waits.
+  std::map<std::string, TimeUs> waits_since_;
+  std::map<std::uint32_t, Led> led_;  // the leaders by partition
   bool is_restored_ = false;
   std::optional<std::string> violation_;
 };

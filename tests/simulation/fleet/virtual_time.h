@@ -24,8 +24,8 @@ struct Process {
   std::string name;
   bool is_paused = false;
   bool is_dead = false;
-  std::vector<Fiber*> fibers = {};  // those that have not ended
-  std::vector<Fiber*> parked = {};  // those that continue when the pause ends
+  std::vector<Fiber*> fibers = {};  // the fibers that have not ended
+  std::vector<Fiber*> parked = {};  // the fibers that continue when the pause ends
 };
 
 // Runs fibers and actions one at a time, ordered by their time, so that a run depends only on its

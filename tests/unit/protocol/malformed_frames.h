@@ -11,8 +11,9 @@ namespace fairlock::protocol {
 struct MalformedFrame {
   std::string name;
   std::string bytes;
-  // The error text after "ERR Protocol error: ", with which the connection closes. Empty: the bytes
-  // announce more than they contain, so the server waits for the rest without reserving memory.
+  // The error text after "ERR Protocol error: ", with which the connection closes. Empty if the
+  // bytes announce more than they contain, so that the server waits for the rest without reserving
+  // memory.
   std::string error;
   // Applies only to connections that must authenticate first (kBeforeAuth).
   bool before_auth = false;

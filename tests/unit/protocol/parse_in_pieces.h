@@ -16,7 +16,7 @@ namespace fairlock::protocol {
 struct ParsedBytes {
   std::vector<std::vector<std::string>> requests = {};
   std::string error = {};            // the error line without '-', empty if there was none
-  std::size_t unfinished_bytes = 0;  // of the incomplete request; 0 after an error
+  std::size_t unfinished_bytes = 0;  // the bytes of the incomplete request; 0 after an error
 
   friend bool operator==(const ParsedBytes&, const ParsedBytes&) = default;
 };

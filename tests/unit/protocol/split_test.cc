@@ -87,7 +87,7 @@ class RandomBytes {
     return bytes;
   }
 
-  // Replaces, removes, duplicates or inserts some bytes.
+  // Replaces, removes, duplicates or inserts a few bytes.
   std::string Mutate(std::string bytes) {
     for (std::size_t changes = 1 + Below(4); changes != 0 && !bytes.empty(); --changes) {
       const std::size_t at = Below(bytes.size());

@@ -31,7 +31,7 @@ struct Ending {
   int code() const { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
 };
 
-// Runs storage_writer; kills it once it has reported `kill_after` numbers (0: never).
+// Runs storage_writer; kills it once it has reported `kill_after` numbers (0 means never).
 Ending RunWriter(std::vector<std::string> arguments, std::size_t kill_after = 0) {
   int ends[2];
   EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);

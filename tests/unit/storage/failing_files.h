@@ -12,7 +12,7 @@
 namespace fairlock::storage {
 
 // Counts every call that changes a file or folder. Call number `first_failing` (from 1) and all
-// calls after it fail, as on a full disk. 0: none fails.
+// calls after it fail, as on a full disk. 0 means that none fails.
 struct WriteCounter {
   std::atomic<std::uint64_t> calls = 0;
   std::uint64_t first_failing = 0;

@@ -34,13 +34,14 @@ struct Settings {
   bool cluster = false;
   // HOST:PORT of Sentinels. If there are any, they name the server, and `addresses` is not used.
   std::vector<std::string> sentinels{};
-  std::string service = "main";  // as the Sentinels know it: the fleet's cluster_name
+  std::string service =
+      "main";  // the name that the Sentinels know, which is the fleet's cluster_name
   std::string sentinel_user = "default";
-  std::string sentinel_password{};  // empty: does not log in to Sentinels
+  std::string sentinel_password{};  // if empty, does not log in to Sentinels
   std::string user = "default";
   std::string password{};
   bool tls = false;
-  std::string ca_file{};           // PEM; empty: the authorities of the system
+  std::string ca_file{};           // PEM; empty means the authorities of the system
   std::string certificate_file{};  // PEM, if the server requires one of its clients
   std::string key_file{};
   // A server that does not reply within this time is given up. Also the limit for connecting to an
@@ -50,9 +51,9 @@ struct Settings {
 
 struct LockOptions {
   Duration lease = std::chrono::seconds(30);
-  std::optional<Duration> wait{};  // none: without end; 0: not at all
+  std::optional<Duration> wait{};  // none means without end; 0 means not at all
   bool renew = true;               // each time a third of the lease is left
-  std::string owner{};             // empty: made from host, process and a random part
+  std::string owner{};             // if empty, made from host, process and a random part
   bool shared = false;             // any number of owners, but no exclusive one
   std::optional<int> limit{};      // how many owners may hold the key at once
   std::optional<Duration> keep{};  // how long the place of an owner that does not ask is kept

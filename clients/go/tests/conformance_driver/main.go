@@ -1,5 +1,5 @@
-// The conformance driver uses the library as an application would: it reads one JSON object a line,
-// and writes one JSON object a line, as clients/conformance describes.
+// The conformance driver uses the library as an application would: it reads and writes one JSON
+// object per line, as clients/conformance describes.
 package main
 
 import (

@@ -75,7 +75,8 @@ func (d *driver) lockOnce(ctx context.Context, key string, options []fairlock.Op
 		})
 }
 
-// rate returns the best of many slices of the time, which alternate.
+// rate divides the time into many slices, which alternate between the two loops, and returns the
+// best one of each.
 func (d *driver) rate(ctx context.Context, r request) (reply, error) {
 	var t tally
 	best := map[string]float64{}

@@ -27,7 +27,7 @@ _EARLY_SECONDS = 0.005
 # from which the lease then counts: the time of the grant itself is not known here.
 _LATE_PART = 0.1
 _GIVE_UP_SECONDS = 5.0
-# One that has not answered until the wait was over gets a last request, which may be in vain.
+# A server that has not answered by the end of the wait gets a last request, which may be in vain.
 _LAST_SECONDS = 1.0
 # A server that has answered the release has long answered the request before it.
 _ANSWER_SECONDS = 0.5
@@ -157,7 +157,7 @@ class Acquisition:
         return answer.reply is not None
 
     def _ask_why(self) -> Flow[Grant]:
-        """Asks once more, without waiting: neither nil nor a message names the holders."""
+        """Asks once more, without waiting, because neither nil nor a message names the holders."""
         answer: Answer = yield Ask(self._terms.lock(self._owner, 0), _GRACE_SECONDS)
         explanation = Explanation.parse(answer.reply)
         if explanation.token is None:
@@ -187,6 +187,6 @@ def abandon(terms: Terms, owner: Name, error: BaseException) -> Flow[None]:
             continue
         if is_last:
             return
-        # If it is not answered by then, it was never sent.
+        # If the request is not answered by then, it was never sent.
         yield Outstanding(_ANSWER_SECONDS)
         is_last = True

@@ -50,11 +50,11 @@ class Alarms:
         self.forget()
 
     def forget(self) -> None:
-        """In a forked child: another thread may have held the gate."""
+        """A forked child calls this, because another thread may have held the gate."""
         self._gate = threading.Condition()
         self._new: dict[Alarm, None] = {}
         self._heap: list[tuple[float, int, Alarm]] = []
-        self._cancelled = 0  # since the heap was cleaned; an estimate
+        self._cancelled = 0  # how many since the heap was cleaned; an estimate
         self._wakes_at = math.inf
         self._is_running = False
 

@@ -20,7 +20,7 @@ from .errors import FairlockError
 
 class Channel:
     """Lets any number of locks wait over one connection; their requests use one more. In a fleet of
-    several partitions, this is so for each partition with such a lock.
+    several partitions, each partition with such a lock needs these two connections.
 
     Pass it to lock() as `channel`. Threads may share it. A forked child needs its own.
     """
@@ -31,7 +31,7 @@ class Channel:
         self.name = f"fairlock:{make_owner()}"
         self._process = os.getpid()
         self._gate = threading.Lock()
-        self._guard = threading.Lock()  # of the topics
+        self._guard = threading.Lock()  # protects the topics
         self._topics = Topics(self.name, lambda key: route_to(client, key), Subscriber)
         route = lasting_route(client)
         if route is not None:

@@ -20,7 +20,7 @@ class ClusterClient(Protocol):
     nodes_manager: Any
 
     def get_nodes(self) -> list[Any]:
-        """Those that it knows."""
+        """The nodes that it knows."""
 
     def keyslot(self, key: Any) -> int:
         """The hash slot of a key."""

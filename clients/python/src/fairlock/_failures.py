@@ -1,4 +1,5 @@
-"""Which errors of redis-py are worth asking again, and which exceptions of ours the others are."""
+"""Decides after which errors of redis-py a request is worth repeating, and which exceptions of this
+library stand for the others."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ def _is_about_certificates(error: BaseException) -> bool:
 
 
 def translated(error: Exception, keys: tuple[Name, ...]) -> Exception:
-    """The exception of this library for an error reply, or of redis-py. Its text names the keys."""
+    """The exception for an error reply, which is one of this library or of redis-py. Its text names
+    the keys."""
     names = names_of(keys)
     word, _, text = str(error).partition(" ")
     if word == "DEADLOCK":
@@ -54,7 +56,8 @@ def translated(error: Exception, keys: tuple[Name, ...]) -> Exception:
                              f"the lock needs a RedisCluster as its client: {error}")
     if isinstance(error, redis.ResponseError) and "unknown command" in str(error).lower():
         return NotFairlock(f"{names}: the server is not fairlock, it may be Redis: {error}")
-    if type(error) in (redis.ConnectionError, redis.TimeoutError):  # others have other arguments
+    # Other errors have other arguments.
+    if type(error) in (redis.ConnectionError, redis.TimeoutError):
         return type(error)(f"{names}: {error}")
     return error
 

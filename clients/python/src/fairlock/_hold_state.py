@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import Any, NoReturn
+import sys
+import warnings
+from typing import Any, Callable, NoReturn
 
 import redis
 
@@ -23,6 +25,21 @@ _RENEW_PART = 1 / 3
 _REPEAT_SECONDS = 5.0
 _FOREVER_SECONDS = 3600.0
 _UNKNOWN = "the server does not know it any more"
+_RELEASED = "was released"
+
+
+def _nothing() -> None:
+    return None
+
+
+def warn_of_drop(hold: object, terms: Terms) -> None:
+    """Says that the program has lost a hold without releasing it, in the log and as a warning of
+    Python, which shows where the hold was made if it traces allocations."""
+    if sys.is_finalizing():
+        return
+    _log.warning("a hold of %r was dropped without a release: it ends with its lease", terms.keys)
+    warnings.warn(f"a hold of {names_of(terms.keys)} was dropped without a release",
+                  ResourceWarning, stacklevel=3, source=hold)
 
 
 class HoldState:
@@ -38,10 +55,26 @@ class HoldState:
         self.deadline = grant.sent_at + terms.lease
         self.is_over = False  # its owner releases it, or has transferred it
         self.is_released = False  # there is nothing left to release
-        self._heir: Name | None = None  # to whom a transfer has been sent, without an answer
+        self._heir: Name | None = None  # the heir of a transfer that was sent and not answered
         self._rumour: str | None = None  # why it may be lost, unless that was the transfer itself
         self._lost: str | None = None
         self._process = os.getpid()
+        # Returns the Hold of the first acquisition, which nothing here keeps alive, or None.
+        self.hold: Callable[[], Any] = _nothing
+        self._sharers: dict[int, None] = {}  # each Hold of this state that was not released
+
+    def join(self, hold: object) -> None:
+        """Counts an acquisition that holds the lock."""
+        self._sharers[id(hold)] = None
+
+    def leave(self, hold: object) -> bool:
+        """An acquisition is over. True if it was the last one. May be repeated."""
+        self._sharers.pop(id(hold), None)
+        return not self._sharers
+
+    def has_left(self, hold: object) -> bool:
+        """Whether this acquisition is over, and others are not."""
+        return bool(self._sharers) and id(hold) not in self._sharers
 
     def attention_at(self, renews: bool) -> float:
         """When a third of the lease is left, or when it ends."""
@@ -72,7 +105,7 @@ class HoldState:
         if self._lost is not None or self.is_over:
             return
         self._rumour = self._rumour or reason
-        if self._heir is None:  # if a transfer ends at this moment, it may have missed the rumour
+        if self._heir is None:  # a transfer that ends at this moment may not have seen `rumour`
             self._lost = reason
 
     def hear(self, message: Message) -> None:
@@ -80,18 +113,30 @@ class HoldState:
         if message.event == "lost" and message.token == self.token:
             self.lose(f"the server reported: {message.reason}")
 
-    def check(self) -> None:
-        """Raises LostHold unless the lock is certainly held."""
+    def check(self, hold: object = None) -> None:
+        """Raises LostHold unless the lock is certainly held: by this acquisition, if one is
+        given."""
+        doubt = self._doubt()
+        if doubt is None and hold is not None and self.has_left(hold):
+            doubt = _RELEASED
+        if doubt is not None:
+            self._raise(doubt)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether check() would not raise."""
+        return self._doubt() is None
+
+    def _doubt(self) -> str | None:
         if not self.is_of_this_process:
-            self._raise("is held by the parent of this process")
+            return "is held by the parent of this process"
         if self.is_over:
-            self._raise("was released")
+            return _RELEASED
         heir = self._heir
         if heir is not None:
-            self._raise(f"is being transferred to {shown(heir)}, and may have been already")
+            return f"is being transferred to {shown(heir)}, and may have been already"
         reason = self.lost
-        if reason is not None:
-            self._raise(f"is lost: {reason}")
+        return None if reason is None else f"is lost: {reason}"
 
     def _raise(self, what: str) -> NoReturn:
         raise LostHold(f"{names_of(self.terms.keys)} {what}")
@@ -193,7 +238,7 @@ class HoldState:
 
     def _ask_transfer(self, command: Command, new_owner: Name) -> Flow[int | None]:
         """Asks again while the server cannot be reached: the token in the command lets only one of
-        the requests succeed. None if none did."""
+        the requests succeed. Returns None if none did."""
         give_up_at = now() + _REPEAT_SECONDS
         attempts = pauses()
         is_repeated = False
@@ -217,7 +262,8 @@ class HoldState:
                 yield Pause(next(attempts))
 
     def _token_of_heir(self, reply: Any, new_owner: Name) -> int | None:
-        """What an earlier request has given it: while the lease lasts, nothing else can have."""
+        """The token that an earlier request has given the new owner: while the lease lasts, nothing
+        else can have given it one."""
         token = token_of(new_owner, reply)
         is_later = token is not None and token > self.token
         return token if is_later and self.lost is None else None

@@ -39,7 +39,7 @@ class Listeners:
         return len(self._by_name)
 
     def deliver(self, data: str | bytes) -> None:
-        """To the listener of the key and the owner that the message names."""
+        """Delivers it to the listener of the key and the owner that the message names."""
         try:
             message = Message.parse(data)
         except (ValueError, KeyError, TypeError):
@@ -50,7 +50,7 @@ class Listeners:
             listener(message)
 
     def deliver_to_all(self, message: Message) -> None:
-        """Once to each listener."""
+        """Delivers it once to each listener."""
         for listener in dict.fromkeys(list(self._by_name.values())):
             listener(message)
 

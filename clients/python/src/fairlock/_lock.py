@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 import threading
+import weakref
 from types import TracebackType
 from typing import Optional
 
@@ -12,16 +11,14 @@ from ._acquire import Acquisition, abandon
 from ._channel import Channel
 from ._client import Client
 from ._failures import may_leave_something
-from ._hold_state import HoldState
-from ._nesting import Held, refuse_nested
+from ._hold_state import HoldState, warn_of_drop
+from ._nesting import Held, reentered, refuse_nested
 from ._port import Mailbox, Port
 from ._replies import Message
 from ._routes import Route, route_to
 from ._terms import Name, Terms, check_duration, make_owner, names_of
 from ._watch import OnLost, Watch
 from .errors import Denied, LostHold
-
-_log = logging.getLogger("fairlock")
 
 
 class Hold:
@@ -34,16 +31,28 @@ class Hold:
 
     def __init__(self, route: Route, state: HoldState, channel: Channel | None,
                  renews: bool, on_lost: OnLost[Hold] | None, held: Held) -> None:
+        self._outer: Hold | None = None  # kept by a nested one: if it is dropped, so is the lock
         self._state = state
+        state.hold = weakref.ref(self)
+        state.join(self)
         self._watch = Watch(self, route, state, channel, renews, on_lost, held)
+
+    def nested(self) -> Hold:
+        """The same hold for an acquisition in its block. For Lock."""
+        other = object.__new__(type(self))
+        other._outer, other._state, other._watch = self, self._state, self._watch
+        try:
+            self._state.join(other)
+            return other
+        except BaseException:
+            self._state.leave(other)  # KeyboardInterrupt: nobody gets it
+            raise
 
     def __del__(self) -> None:
         watch = getattr(self, "_watch", None)
-        if watch is not None and watch.state.drop():
+        if watch is not None and watch.state.leave(self) and watch.state.drop():
             watch.forget()
-            if not sys.is_finalizing():
-                _log.warning("a hold of %r was dropped without a release: it ends with its lease",
-                             watch.state.terms.keys)
+            warn_of_drop(self, watch.state.terms)
 
     @property
     def keys(self) -> tuple[Name, ...]:
@@ -58,7 +67,7 @@ class Hold:
     @property
     def token(self) -> int:
         """The fencing token, to be sent with every write. Raises LostHold like check()."""
-        self._state.check()
+        self.check()
         return self._state.token
 
     @property
@@ -68,12 +77,12 @@ class Hold:
 
     def check(self) -> None:
         """Raises LostHold if the lock is lost, or if its lease may have ended. Sends nothing."""
-        self._state.check()
+        self._state.check(self)
 
     def renew(self, lease: float | None = None) -> None:
         """Renews the lease now; with `lease`, this is its length from now on. A renewal never makes
         a lease end earlier than before."""
-        self._state.check()
+        self.check()
         try:
             self._port().run(self._state.renew(lease))
         finally:
@@ -82,8 +91,10 @@ class Hold:
     def release(self) -> bool:
         """Releases the lock; returns whether it was held until now: False if it has been released
         before."""
-        if not self._state.is_of_this_process or self._state.is_released:
+        if self._is_over:
             return False
+        if not self._state.leave(self):  # it goes on for an acquisition around it
+            return self._state.lost is None
         try:
             return self._port().run(self._state.release())
         except BaseException:
@@ -98,7 +109,7 @@ class Hold:
         """Gives the lock to another owner, and returns its token. The new owner gets its own hold
         with lock(..., owner=new_owner). From the request on, this hold is not held any more, unless
         the server refuses the transfer."""
-        self._state.check()
+        self.check()
         try:
             return self._port().run(self._state.transfer(new_owner, lease))
         except BaseException:
@@ -116,13 +127,18 @@ class Hold:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         try:
-            if not self._state.is_of_this_process or self._state.is_released:
+            if self._is_over:
                 return
             if not self.release() and kind is None:
                 raise LostHold(f"{names_of(self.keys)} was lost before it was released")
         except BaseException:
             self.release()  # unless it has been released: the interrupt may have come earlier
             raise
+
+    @property
+    def _is_over(self) -> bool:
+        state = self._state
+        return not state.is_of_this_process or state.is_released or state.has_left(self)
 
     def _port(self) -> Port:
         return Port(self._watch.route, self._watch.channel)
@@ -150,7 +166,7 @@ class Lock:
 
     def __init__(self, client: Client, terms: Terms, wait: float | None, *,
                  renew: bool = True, owner: Name | None = None, channel: Channel | None = None,
-                 on_lost: OnLost[Hold] | None = None) -> None:
+                 on_lost: OnLost[Hold] | None = None, reentrant: bool = False) -> None:
         if wait is not None:
             check_duration("wait", wait)
         self._route = route_to(client, terms.keys[0])
@@ -160,6 +176,7 @@ class Lock:
         self._owner = owner
         self._channel = channel
         self._on_lost = on_lost
+        self._reentrant = reentrant
         self._entered: dict[int, list[Hold]] = {}  # by thread
 
     def acquire(self) -> Hold:
@@ -210,6 +227,10 @@ class Lock:
         if channel is not None:
             channel.require_open()
         held = _held_here()
+        if self._reentrant:
+            outer = reentered(held, self._route.place, self._terms, self._owner)
+            if outer is not None:
+                return outer.nested()  # type: ignore[no-any-return]
         if wait != 0 and self._owner is None:
             refuse_nested(held, self._route.place, self._terms, "thread")
         mailbox: Mailbox[Message] | None = None if channel is None else Mailbox()
@@ -246,7 +267,8 @@ def lock(client: Client, *keys: Name, lease: float = 30, wait: float | None = No
          renew: bool = True, owner: Name | None = None, shared: bool = False,
          limit: int | None = None, keep: float | None = None, min_hold: float | None = None,
          max_waiters: int | None = None, meta: Name | None = None, label: str | None = None,
-         channel: Channel | None = None, on_lost: OnLost[Hold] | None = None) -> Lock:
+         channel: Channel | None = None, on_lost: OnLost[Hold] | None = None,
+         reentrant: bool = False) -> Lock:
     """Describes a lock of one key, or of several keys that are taken together or not at all.
 
     Times are numbers of seconds, up to a year; another value raises ValueError. `wait`: None waits
@@ -258,7 +280,10 @@ def lock(client: Client, *keys: Name, lease: float = 30, wait: float | None = No
     while it reconnects. `min_hold`: how long the key stays taken after the grant, even if it is
     released. `max_waiters`: do not wait if this many others do. `meta`, `label`: shown to others.
     `channel`: waits on the shared connection of a Channel. `on_lost`: called once, in another
-    thread, with a hold that is lost.
+    thread, with a hold that is lost. `reentrant`: a thread that holds the same keys in the same way
+    gets the same hold again, without a request, and the last release ends it; all other options are
+    those of the first acquisition.
     """
     terms = Terms(keys, lease, limit, shared, keep, min_hold, max_waiters, meta, label)
-    return Lock(client, terms, wait, renew=renew, owner=owner, channel=channel, on_lost=on_lost)
+    return Lock(client, terms, wait, renew=renew, owner=owner, channel=channel, on_lost=on_lost,
+                reentrant=reentrant)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Dict, Hashable, List, Tuple
+from typing import Any, Dict, Hashable, List, Tuple
 
 from ._hold_state import HoldState
 from ._replies import same_bytes
-from ._terms import Terms, shown
+from ._terms import Name, Terms, shown
 from .errors import Deadlock
 
 #: What one thread or task holds, by place and key. Another thread may remove from it: each access
@@ -24,7 +24,21 @@ def refuse_nested(held: Held, place: Hashable, terms: Terms, who: str) -> None:
         if any(_excludes(state.terms, terms, len(mine)) for state in mine):
             raise Deadlock(f"{shown(key)} is held by this {who} already, as {shown(mine[0].owner)}"
                            f" with token {mine[0].token}: the wait would never end. If another "
-                           f"{who} releases it, give each acquisition an owner")
+                           f"{who} releases it, give each acquisition an owner; if an inner "
+                           "block may share it, take it with reentrant=True")
+
+
+def reentered(held: Held, place: Hashable, terms: Terms, owner: Name | None) -> Any:
+    """Returns the Hold that the thread or task has of the same keys in the same way, for this
+    owner if one is given, or None."""
+    keys = set(same_bytes(terms.keys))
+    for state in held.get((place, min(keys)), ()):
+        mine = state.terms
+        if (set(same_bytes(mine.keys)) == keys and state.is_certain
+                and (mine.shared, mine.limit) == (terms.shared, terms.limit)
+                and (owner is None or same_bytes([owner]) == same_bytes([state.owner]))):
+            return state.hold()
+    return None
 
 
 def _excludes(mine: Terms, wanted: Terms, count: int) -> bool:
@@ -34,9 +48,12 @@ def _excludes(mine: Terms, wanted: Terms, count: int) -> bool:
 
 
 def note_held(held: Held, place: Hashable, state: HoldState) -> None:
-    """The thread or task has the hold now."""
+    """The thread or task has the hold now. Forgets those whose release was interrupted."""
     for key in same_bytes(state.terms.keys):
-        held.setdefault((place, key), []).append(state)
+        states = held.setdefault((place, key), [])
+        if states:
+            states[:] = [other for other in states if not other.is_over]
+        states.append(state)
 
 
 def forget_held(held: Held, place: Hashable, state: HoldState) -> None:

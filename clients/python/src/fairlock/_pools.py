@@ -13,6 +13,7 @@ import weakref
 from typing import Any, Callable, Hashable, Mapping, MutableMapping
 
 import redis
+import redis.connection
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 from redis.sentinel import SentinelConnectionPool
@@ -25,16 +26,29 @@ except ImportError:  # before redis-py 7
 
 # As many as there are waits.
 CONNECTIONS_MAX = 2**31 - 1
-# If the client has no time-out of its own: a server must not keep a thread for ever in a handshake.
+# Applies if the client has no time-out of its own, because a server must not keep a thread for ever
+# in a handshake.
 _HANDSHAKE_SECONDS_MAX = 5.0
 _OF_ONE_POOL = ("connection_pool", "maint_", "orig_", "oss_cluster_maint")
 
 
-def own_options(options: Mapping[str, Any], retry: Any) -> dict[str, Any]:
-    """The options of connections like these, which try once."""
+def no_notices(connections: Any) -> dict[str, Any]:
+    """The options by which connections of this module of redis-py are not told of maintenance.
+    Those of redis-py 7 for asyncio know no such option."""
+    base = getattr(connections, "AbstractConnection", None)
+    known: Mapping[str, Any] = {} if base is None else inspect.signature(base.__init__).parameters
+    return {name: value for name, value in _NO_NOTICES.items() if name in known}
+
+
+_NO_NOTICES_HERE = no_notices(redis.connection)
+
+
+def own_options(options: Mapping[str, Any], retry: Any,
+                notices: Mapping[str, Any] = _NO_NOTICES_HERE) -> dict[str, Any]:
+    """The options of connections like these, which try once. `notices`: see no_notices()."""
     kept = {name: value for name, value in options.items() if not name.startswith(_OF_ONE_POOL)}
     kept["redis_connect_func"] = _weak(options.get("redis_connect_func"))
-    return {**kept, **_NO_NOTICES, "retry": retry, "retry_on_timeout": False, "retry_on_error": []}
+    return {**kept, **notices, "retry": retry, "retry_on_timeout": False, "retry_on_error": []}
 
 
 def _weak(on_connect: Any) -> Any:
@@ -63,7 +77,7 @@ def words_of(get_connection: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def place_of(pool: Any) -> Hashable:
-    """What tells the keys of this client from those of clients of other servers."""
+    """Distinguishes the keys of this client from those of clients of other servers."""
     if isinstance(pool, SentinelConnectionPool):
         return (pool.service_name, pool.connection_kwargs.get("db") or 0)
     options = pool.connection_kwargs
@@ -74,14 +88,14 @@ class OwnPool:
     """Connections to one server, or to the one that Sentinel names. Threads may share it."""
 
     def __init__(self, connection_class: Any, options: Mapping[str, Any], like: Any = None) -> None:
-        """`like`: the pool of the client, if it has one."""
+        """`like` is the pool of the client, if it has one."""
         mine = own_options(options, Retry(NoBackoff(), 0))
         is_sentinel = isinstance(like, SentinelConnectionPool)
         probe = connection_class(**mine, **({"connection_pool": None} if is_sentinel else {}))
-        #: How long the client waits for a reply, in seconds; None: without end.
+        #: How long the client waits for a reply, in seconds; None means without end.
         self.read_timeout: float | None = probe.socket_timeout
         mine["socket_timeout"] = probe.socket_timeout or _HANDSHAKE_SECONDS_MAX
-        if hasattr(probe, "socket_connect_timeout"):  # not of a Unix socket in redis-py 4.3
+        if hasattr(probe, "socket_connect_timeout"):  # a Unix socket has none in redis-py 4.3
             mine["socket_connect_timeout"] = probe.socket_connect_timeout or _HANDSHAKE_SECONDS_MAX
         mine.update(connection_class=connection_class, max_connections=CONNECTIONS_MAX)
         if is_sentinel:
@@ -105,11 +119,11 @@ def _own_sentinels(manager: Any) -> Any:
     return mine
 
 
-_pools: MutableMapping[Any, OwnPool] = weakref.WeakKeyDictionary()  # by that of the client
+_pools: MutableMapping[Any, OwnPool] = weakref.WeakKeyDictionary()  # our pools, by those of clients
 
 
 def own_pool(of_client: Any) -> OwnPool:
-    """Our pool beside that of a client. It lives as long."""
+    """Our pool beside that of a client. It lives as long as that one."""
     mine = _pools.get(of_client)
     if mine is None:
         mine = _pools.setdefault(of_client, OwnPool(of_client.connection_class,

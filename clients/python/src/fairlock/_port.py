@@ -18,7 +18,7 @@ from ._steps import (Answer, Ask, Flow, Listen, Outstanding, Result, Step, Subsc
                      Subscription)
 from ._terms import now
 
-Mailbox = queue.SimpleQueue  # of Message
+Mailbox = queue.SimpleQueue  # a queue of Messages
 REDIRECTIONS_MAX = 5
 
 
@@ -119,9 +119,9 @@ class Port:
         return self._is_asking
 
     def _await_reply(self, connection: Any, seconds: float | None) -> None:
-        """Waits for the reply, at most for the shorter time of the two: this one, and that of the
-        client. Whatever ends redis-py's own wait closes the connection. So a request for a lock,
-        whose interruption must find out about the reply, waits before redis-py does."""
+        """Waits for the reply, at most for this time or that of the client, whichever is shorter.
+        Whatever ends redis-py's own wait closes the connection. So a request for a lock, whose
+        interruption must find out about the reply, waits before redis-py does."""
         limit = self._route.read_timeout
         is_own = seconds is not None and (limit is None or seconds < limit)
         if is_own or self._acquires:

@@ -67,7 +67,7 @@ class Explanation:
     eta: float | None
     #: At most 16 of them.
     holders: tuple[Holder, ...]
-    #: With several keys: the first that could not be obtained.
+    #: The first of several keys that could not be obtained.
     key: str | None = None
 
     @staticmethod

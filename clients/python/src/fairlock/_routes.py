@@ -23,7 +23,7 @@ _TABLE_SECONDS_MAX = 5.0
 
 
 class Route(Protocol):
-    """From a client to the server of a key."""
+    """Leads from a client to the server of a key."""
 
     @property
     def slot(self) -> int | None:
@@ -31,15 +31,15 @@ class Route(Protocol):
 
     @property
     def address(self) -> Address | None:
-        """Of the server, as far as this is known. Does no input or output."""
+        """The address of the server, if it is known. Does no input or output."""
 
     @property
     def place(self) -> Hashable:
-        """Equal for clients of the same locks, as far as this can be told from their options."""
+        """Equal for clients of the same locks, as far as their options show that."""
 
     @property
     def read_timeout(self) -> float | None:
-        """How long the client waits for a reply, in seconds; None: without end."""
+        """How long the client waits for a reply, in seconds; None means without end."""
 
     def topic_name(self, base: str) -> str:
         """The name of a channel for the key, if `base` is the name of the channel."""
@@ -105,11 +105,11 @@ class Nodes:
         self.forget_lock()
 
     def forget_lock(self) -> None:
-        """In a forked child: another thread may have held it."""
+        """A forked child calls this, because another thread may have held the lock."""
         self._reading = threading.Lock()
 
     def pool(self, address: Address) -> OwnPool:
-        """That of one node."""
+        """The pool of one node."""
         pool = self._pools.get(address)
         if pool is None:
             host, port = address
@@ -154,7 +154,7 @@ class Nodes:
             own.pool.release(connection)
 
 
-_nodes: MutableMapping[object, Nodes] = weakref.WeakKeyDictionary()  # by client
+_nodes: MutableMapping[object, Nodes] = weakref.WeakKeyDictionary()  # the nodes by client
 
 
 def _forget_locks() -> None:
@@ -166,7 +166,7 @@ os.register_at_fork(after_in_child=_forget_locks)
 
 
 class ClusterRoute:
-    """To the node of a fleet that leads the partition of the key."""
+    """Leads to the node of a fleet that leads the partition of the key."""
 
     def __init__(self, client: ClusterClient, key: Name) -> None:
         self._nodes = _nodes.get(client) or _nodes.setdefault(client, Nodes(client))
@@ -234,6 +234,6 @@ def route_to(client: Client, key: Name) -> Route:
 
 
 def lasting_route(client: Client) -> Route | None:
-    """To the only server, if there is only one. Raises TypeError like route_to()."""
+    """Leads to the only server, if there is only one. Raises TypeError like route_to()."""
     route = route_to(client, "")
     return route if route.slot is None else None

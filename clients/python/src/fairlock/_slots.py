@@ -27,6 +27,6 @@ def _tag_of(key: bytes) -> bytes:
 
 @functools.lru_cache(maxsize=None)
 def _short_tag(slot: int) -> bytes:
-    """A number with this slot, found in some milliseconds. There are 16384 slots."""
+    """A number with this slot, found in a few milliseconds. There are 16384 slots."""
     numbers = (b"%d" % number for number in itertools.count())
     return next(number for number in numbers if key_slot(number) == slot)

@@ -15,7 +15,8 @@ from ._terms import Command
 
 @dataclass(slots=True)
 class Ask:
-    """Send a command, and wait for its reply, at most for these seconds. Result: an Answer."""
+    """Send a command, and wait for its reply, at most for these seconds. The result is an
+    Answer."""
 
     command: Command
     seconds: float | None
@@ -38,8 +39,8 @@ class Pause:
 
 @dataclass(slots=True)
 class Subscribe:
-    """Make sure that the server knows the channel. Result: a Subscription. `doubted` is the number
-    of one that the server does not know."""
+    """Make sure that the server knows the channel. The result is a Subscription. `doubted` is the
+    number of one that the server does not know."""
 
     doubted: int | None
 
@@ -54,14 +55,15 @@ class Subscription:
 
 @dataclass(slots=True)
 class Listen:
-    """Wait for a message about this owner on the channel. Result: a Message, or None."""
+    """Wait for a message about this owner on the channel. The result is a Message, or None."""
 
     seconds: float | None
 
 
 @dataclass(slots=True)
 class Outstanding:
-    """Wait for the reply to the interrupted command. Result: False if it has not arrived."""
+    """Wait for the reply to the interrupted command. The result is False if the reply has not
+    arrived."""
 
     seconds: float
 

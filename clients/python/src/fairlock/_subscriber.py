@@ -28,27 +28,28 @@ class Subscriber:
     """
 
     def __init__(self, route: Route) -> None:
-        self.route = route  # of any key of the partition
+        self.route = route  # the route of any key of the partition
         #: By name. The channel changes it.
         self.topics: dict[str, Topic] = {}
         #: Held during each request about these topics.
         self.gate = threading.Lock()
-        self._guard = threading.Lock()  # of all below
+        self._guard = threading.Lock()  # protects everything below
         self._pubsub: Any = None  # while it is connected
-        self._address: Address | None = None  # of the node
-        self._number = 0  # of connections until now
+        self._address: Address | None = None  # the address of the node
+        self._number = 0  # the number of connections until now
         self._asked: set[str] = set()  # the names that this connection has asked for
-        # By name: set when the subscription is confirmed; or set and removed when an attempt fails.
+        # By name. Each is set when the subscription is confirmed, or set and removed when an
+        # attempt fails.
         self._events: dict[str, threading.Event] = {}
         self._failure: Exception = redis.ConnectionError("not connected")  # the last one
-        self._calls = 0  # of subscribe() that wait
+        self._calls = 0  # how many calls of subscribe() wait
         self._reader: threading.Thread | None = None
         self._closing = threading.Event()
 
     def subscribe(self, topic: Topic, doubted: int | None) -> int:
         """Waits until the node has confirmed the subscription; returns the number of the
-        connection. `doubted`: the leader does not know the subscription over this one. Raises the
-        error that ends an attempt in the meantime."""
+        connection. `doubted` is the number of a connection whose subscription the leader does not
+        know. Raises the error that ends an attempt in the meantime."""
         with self._guard:
             if self._reader is None:
                 self._reader = threading.Thread(target=self._run, name="fairlock-channel",
@@ -184,7 +185,7 @@ class Subscriber:
 
 
 def _send(command: Callable[..., Any], *names: str) -> None:
-    """A connection that has failed is the reader's affair."""
+    """The reader deals with a connection that has failed."""
     try:
         command(*names)
     except (redis.RedisError, OSError):

@@ -1,7 +1,7 @@
 """Which nodes of a fleet of several partitions lead which hash slots, as the nodes say themselves.
 
-The library has a table of its own beside that of RedisCluster: how that one is read again, and who
-may do so, is different in each major version of redis-py.
+The library has a table of its own beside that of RedisCluster, because each major version of
+redis-py has different rules for when and by whom that table is read again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Table:
     """Does no input or output. Threads may share it: each attribute is written as a whole."""
 
     def __init__(self, known: Iterable[Address], remap: Remap = None) -> None:
-        """`known`: nodes that can be asked first. `remap` is RedisCluster's `address_remap`."""
+        """`known` are nodes that can be asked first. `remap` is RedisCluster's `address_remap`."""
         self._known = list(known)
         self._remap = remap
         # The last slot of each partition, and the addresses of its nodes, the leader first.
@@ -37,14 +37,14 @@ class Table:
         self.is_outdated = True
 
     def nodes(self, slot: int) -> list[Address]:
-        """Those that serve the slot, the leader first; empty if they are not known."""
+        """The nodes that serve the slot, the leader first; empty if they are not known."""
         lasts, nodes = self._partitions
         number = bisect.bisect_left(lasts, slot)
         return nodes[number] if number < len(nodes) else []
 
     def to_ask(self, slot: int) -> list[Address]:
-        """All nodes. Those of the slot's partition know first who leads it now; the one that may be
-        down comes last."""
+        """All nodes. The nodes of the slot's partition come first, because they know first who
+        leads it now; the one that may be down comes last."""
         hopes = self.nodes(slot)
         return sorted(self._known, key=lambda node: (node == self._failed, node not in hopes))
 
@@ -60,7 +60,7 @@ class Table:
 
     def _address(self, node: Any, asked: Address) -> Address:
         host = node[0].decode() if isinstance(node[0], bytes) else node[0]
-        # Without a host, it is that of the node that was asked.
+        # A node without a host is the one that was asked.
         return self._reached((host or asked[0], int(node[1])))
 
     def _reached(self, address: Address) -> Address:

@@ -31,7 +31,7 @@ class _Process:
         self.forget()
 
     def forget(self) -> None:
-        """In a forked child."""
+        """Called in a forked child."""
         self.name = f"{socket.gethostname()}:{os.getpid()}:"
 
 
@@ -45,7 +45,7 @@ def make_owner() -> str:
 
 
 def shown(name: Name) -> str:
-    """A name for people: what is no text, and what is not printable, as escapes."""
+    """A name for people, in which bytes that are not text or not printable become escapes."""
     text = name.decode("utf-8", "surrogateescape") if isinstance(name, bytes) else name
     return text if text.isprintable() else "".join(map(_escaped, text))
 
@@ -53,7 +53,8 @@ def shown(name: Name) -> str:
 def _escaped(character: str) -> str:
     if character.isprintable():
         return character
-    if "\udc80" <= character <= "\udcff":  # a byte that is no text: see surrogateescape
+    # A byte that is no text, as surrogateescape represents it.
+    if "\udc80" <= character <= "\udcff":
         return f"\\x{ord(character) - 0xdc00:02x}"
     return character.encode("unicode_escape").decode()
 

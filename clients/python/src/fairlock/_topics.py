@@ -27,7 +27,7 @@ class Topic:
 
 
 class Topics:
-    """Those of one channel. Makes no requests. Threads must hold a lock.
+    """The topics of one channel. Makes no requests. Threads must hold a lock.
 
     1. A topic has listeners, or it is the only one of its subscriber, whose connection it keeps
        open.
@@ -38,7 +38,7 @@ class Topics:
                  new_subscriber: Callable[[Any], Any]) -> None:
         self._base = base
         self._route_to = route_to  # a key
-        self._new_subscriber = new_subscriber  # with a route
+        self._new_subscriber = new_subscriber  # makes a subscriber for a route
         self._by_slot: dict[int | None, Topic] = {}
         self.subscribers: list[Any] = []
 
@@ -47,12 +47,12 @@ class Topics:
         self._by_slot[route.slot] = Topic(route, self._base)
 
     def route(self, slot: int | None) -> Any:
-        """That of the topic of a slot, or None."""
+        """The route of the topic of a slot, or None."""
         topic = self._by_slot.get(slot)
         return None if topic is None else topic.route
 
     def subscriber(self, slot: int | None) -> Any:
-        """That of a slot, or None."""
+        """The subscriber of a slot, or None."""
         topic = self._by_slot.get(slot)
         return None if topic is None else topic.subscriber
 
@@ -68,7 +68,7 @@ class Topics:
 
     def unfollow(self, slot: int | None, terms: Terms, owner: Name,
                  listener: Listener) -> Topic | None:
-        """Removes it; returns the topic if it is over now."""
+        """Removes the listener; returns its topic if that is now over."""
         topic = self._by_slot.get(slot)
         if topic is None:
             return None
@@ -76,7 +76,7 @@ class Topics:
         return self._forget_unused(topic)
 
     def connect(self, slot: int | None) -> tuple[Topic, Topic | None]:
-        """Returns the topic of the slot, which has a subscriber now; and a topic that is over now,
+        """Returns the topic of the slot, which now has a subscriber, and a topic that is now over,
         or None."""
         topic = self._by_slot.get(slot)
         if topic is None:  # its last listener has been replaced, and has left
@@ -89,7 +89,7 @@ class Topics:
         return topic, self._forget_unused(others[0]) if others else None
 
     def _subscriber_of(self, topic: Topic) -> Any:
-        """The one for the partition with the same leader, or a new one."""
+        """The subscriber for the partition with the same leader, or a new one."""
         for subscriber in self.subscribers:
             if subscriber.route.address == topic.route.address:
                 return subscriber

@@ -33,8 +33,8 @@ class Watch(Generic[AnyHold]):
         self._hold = weakref.ref(hold)
         self._renews = renews
         self._on_lost = on_lost
-        self._held = held  # by the thread that has taken it
-        self._wake: threading.Event | None = None  # for the thread, once there is one
+        self._held = held  # used by the thread that has taken the lock
+        self._wake: threading.Event | None = None  # wakes the thread, once there is one
         self._alarm: Alarm | None = None  # which starts the thread
         note_held(held, route.place, state)
         if renews or on_lost is not None or channel is not None:
@@ -48,20 +48,20 @@ class Watch(Generic[AnyHold]):
         self.notice_loss()
 
     def notice_loss(self) -> None:
-        """The hold may be lost."""
+        """Call this if the hold may be lost."""
         if self.state.lost is not None:
             self._wake_thread()
             if self._alarm is not None and alarms.cancel(self._alarm):
                 self._start()
 
     def notice_renewal(self) -> None:
-        """Its lease has changed."""
+        """Call this when its lease has changed."""
         self._wake_thread()
         if self._alarm is not None and alarms.cancel(self._alarm):
             self._alarm = alarms.at(self.state.attention_at(self._renews), self._start)
 
     def leave(self) -> None:
-        """The hold is over."""
+        """Call this when the hold is over."""
         self._wake_thread()
         if self._alarm is not None:
             alarms.cancel(self._alarm)
@@ -81,7 +81,7 @@ class Watch(Generic[AnyHold]):
         if self._hold() is None:
             self.leave()
             return
-        # From here on, the thread is woken; what changed earlier, it sees when it begins.
+        # From here on, the thread is woken. It sees earlier changes when it begins.
         self._wake = threading.Event()
         # A daemon thread does not keep the process alive, so the lease ends with the process.
         threading.Thread(target=self._run, name="fairlock-renewal", daemon=True).start()

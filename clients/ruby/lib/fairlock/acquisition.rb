@@ -24,9 +24,9 @@ module Fairlock
     NO_EXPLANATION = Explanation.new(status: "denied", holders: []).freeze
     private_constant :GRACE_SECONDS, :WAIT_SECONDS_MIN, :EARLY_SECONDS, :LATE_PART, :NO_EXPLANATION
 
-    # `explain`: a denial is explained by a second request (:afterwards), by the first one, whose
-    # reply then takes longer to read (:at_once), or :never. `is_named`: the program named the
-    # owner, so a message may still be about an earlier wait.
+    # `explain` says when a denial is explained: by a second request (:afterwards), by the first
+    # one, whose reply then takes longer to read (:at_once), or :never. `is_named` means that the
+    # program named the owner, so a message may still be about an earlier wait.
     def initialize(port, terms, owner, wait, channel: nil, mailbox: nil, explain: :afterwards,
                    is_named: false)
       @port = port

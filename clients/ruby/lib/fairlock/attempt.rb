@@ -7,6 +7,7 @@ require_relative "connections"
 require_relative "failures"
 require_relative "hold"
 require_relative "mailbox"
+require_relative "nesting"
 require_relative "pauses"
 
 module Fairlock
@@ -23,7 +24,8 @@ module Fairlock
       @terms = lock.terms.with_prefix(Connections.prefix_of(lock.redis))
       @channel = lock.channel
       key = @terms.first_key
-      @port = @channel ? @channel.port(key) : Connections.of(lock.redis).of_key(key)
+      @connections = Connections.of(lock.redis)
+      @port = @channel ? @channel.port(key) : @connections.of_key(key)
       @owner = owner
       @wait = wait
       @explain = explain
@@ -31,17 +33,14 @@ module Fairlock
     end
 
     def take
-      @is_asked = true
-      state = HoldState.new(@terms, @owner, ask)
-      @hold = Hold.new(@port, state, @channel, @lock.renew, @lock.on_lost)
-      @mailbox&.clear&.each { |message| @hold.hear(message) }
-      @hold
+      @hold = outer&.nested
+      @hold || take_anew
     rescue StandardError => error
       @error = error
       raise
     end
 
-    # For a caller that does not get the hold. Does nothing after a release.
+    # Gives up for a caller that does not get the hold. Does nothing after a release.
     def give_up
       return @hold.release if @hold
       return if @is_settled
@@ -70,6 +69,21 @@ module Fairlock
     end
 
     private
+
+    def take_anew
+      Nesting.refuse(@terms, @connections) unless @is_named || @wait&.zero?
+      @is_asked = true
+      state = HoldState.new(@terms, @owner, ask)
+      @hold = Hold.new(@port, state, @channel, @lock.renew, @lock.on_lost)
+      @hold.note(@connections)
+      @mailbox&.clear&.each { |message| @hold.hear(message) }
+      @hold
+    end
+
+    # What the thread holds of the same keys, if it may share it.
+    def outer
+      Nesting.reentered(@terms, @connections, @lock.owner)&.hold if @lock.reentrant
+    end
 
     def ask
       if @channel

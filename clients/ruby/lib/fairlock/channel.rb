@@ -115,7 +115,7 @@ module Fairlock
       raise Failures.translated(error, "the channel")
     end
 
-    # Of several partitions, each slot has its own name.
+    # With several partitions, each slot has its own name.
     def name_for(key)
       tag = @connections.channel_tag(key)
       tag ? "#{@name}:{#{tag}}" : @name

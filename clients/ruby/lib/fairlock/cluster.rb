@@ -28,7 +28,7 @@ module Fairlock
     # See Connections.
     attr_accessor :namespaces
 
-    # `kind`: the class of the connections to one node.
+    # `kind` is the class of the connections to one node.
     def initialize(redis, kind)
       options = redis.instance_variable_get(:@options)
       seeds = [options[:cluster] || options[:nodes]].flatten
@@ -80,7 +80,7 @@ module Fairlock
       end
     end
 
-    # The address of the leader of a slot; if the fleet does not name one, that of any node.
+    # The address of the leader of a slot or, if the fleet does not name one, of any node.
     def address(slot)
       partition = table.bsearch { |one| slot <= one.to }
       partition && slot >= partition.from ? partition.address : (@nodes.keys | @seeds).sample
@@ -92,8 +92,8 @@ module Fairlock
       end
     end
 
-    # Asks the nodes again who leads, before the next request; with the address of a node that
-    # failed, only unless others are known to lead meanwhile.
+    # Asks the nodes again who leads, before the next request. With the address of a node that
+    # failed, does so only if no other leaders have become known meanwhile.
     def doubt(address = nil)
       @gate.synchronize do
         @suspect = address || @suspect
@@ -139,7 +139,7 @@ module Fairlock
       table.sum { |partition| partition.to - partition.from + 1 } == HashSlot::COUNT
     end
 
-    # Asks the node that failed last at the end: it may take a time-out.
+    # Asks the node that failed last only at the end, because it may take as long as a time-out.
     def load_table
       failure = nil
       addresses = (@nodes.keys | @seeds).shuffle.sort_by { |address| address == @suspect ? 1 : 0 }
@@ -187,8 +187,8 @@ module Fairlock
 
     def ask(command) = follow { |connections| connections.ask(command) }
 
-    # Yields the connections to the leader; again, if the request was not executed because another
-    # node leads.
+    # Yields the connections to the leader, and does so again if the request was not executed
+    # because another node leads.
     def follow
       redirections = 0
       begin

@@ -15,10 +15,10 @@ module Fairlock
       redis
     end
 
-    # From the innermost to the outermost.
+    # The namespaces, from the innermost to the outermost.
     def around(redis) = namespace?(redis) ? [*around(redis.redis), redis] : []
 
-    # What they put before a key.
+    # What the namespaces put before a key.
     def prefix(namespaces)
       namespaces.filter_map(&:namespace).map { |namespace| "#{namespace}:" }.join
     end
@@ -55,7 +55,7 @@ module Fairlock
       Namespaces.prefix(of(redis).namespaces + Namespaces.around(redis))
     end
 
-    # For the servers of a client: its connections, or a Cluster of such connections.
+    # Makes the connections to the servers of a client: Connections, or a Cluster of them.
     def self.make(redis)
       client = Namespaces.inside(redis)
       raise TypeError, "expected a Redis, got #{client.class}" unless client.respond_to?(:with)
@@ -138,7 +138,7 @@ module Fairlock
       is_usable && @idle.size < IDLE_MAX ? @idle.push(connection) : connection.close
     end
 
-    # What follows has a purpose in a Cluster only.
+    # What follows is needed only in a Cluster.
 
     def single? = true
     def of_key(_key) = self

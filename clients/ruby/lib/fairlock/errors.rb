@@ -10,7 +10,7 @@ module Fairlock
     # Says which owners hold the lock, and how long the wait may take.
     attr_reader :explanation
 
-    # `names`: the keys, for people. `wait`: how long the wait has lasted at most, in seconds.
+    # `names` are the keys, for people. `wait` is how long the wait has lasted at most, in seconds.
     def initialize(explanation, names = nil, wait = nil)
       @explanation = explanation
       super(names ? text(names, wait) : explanation.to_s)
@@ -52,8 +52,8 @@ module Fairlock
 
   # The server belongs to a fleet of several partitions, which needs a client for clusters.
   class NeedsCluster < Error
-    def initialize(reply)
-      super("another node serves the key: use a client for clusters, such as " \
+    def initialize(reply, names)
+      super("#{names}: another node serves the key: use a client for clusters, such as " \
             "Redis.new(cluster: [...]), got #{reply}")
     end
   end

@@ -2,7 +2,7 @@
 
 # The texts of this library.
 module Fairlock
-  # A key or an owner for people: what is no text, and what is not printable, as escapes.
+  # A key or an owner for people, in which bytes that are not text or not printable become escapes.
   def self.shown(name)
     text = name.to_s.b.force_encoding(Encoding::UTF_8)
     text = text.scrub { |bytes| bytes.bytes.map { |byte| format("\\x%02x", byte) }.join }
@@ -27,11 +27,11 @@ module Fairlock
 
   # Why a lock was granted or denied. Times are in seconds.
   #
-  # `status`: "granted", "already", "queued", "denied" or "timeout". `reason`: "held", "shared",
-  # "line", "reserved", "cooling", "full", "drained", "starting", or nil. `ttl`: until the lease of
-  # this owner's hold, or the lease that ends first, is over. `position`: the place in the queue; 1
-  # is next. `eta`: the estimated time until the lock is granted. `holders`: at most 16. `key`: of
-  # several keys, the first that could not be obtained.
+  # `status` is "granted", "already", "queued", "denied" or "timeout". `reason` is "held", "shared",
+  # "line", "reserved", "cooling", "full", "drained", "starting", or nil. `ttl` is the time until
+  # the lease of this owner's hold, or the lease that ends first, is over. `position` is the place
+  # in the queue; 1 is next. `eta` is the estimated time until the lock is granted. `holders` has at
+  # most 16. `key` is the first of several keys that could not be obtained.
   Explanation = Struct.new(:status, :reason, :token, :ttl, :position, :waiters, :eta, :holders,
                            :key, keyword_init: true) do
     def self.parse(reply)

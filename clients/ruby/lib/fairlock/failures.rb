@@ -6,11 +6,12 @@ require "redis"
 require_relative "errors"
 
 module Fairlock
-  # Which errors of the redis gem are worth asking again, and which errors of ours the others are.
+  # Decides after which errors of the redis gem a request is worth repeating, and which errors of
+  # this library stand for the others.
   module Failures
     # Version 4 of the gem does not wrap all errors of sockets.
     ALL = [::Redis::BaseError, OpenSSL::SSL::SSLError, SystemCallError, IOError, SocketError].freeze
-    # Since version 5, the gem stands on another one, and does not translate all of its errors.
+    # Since version 5, the gem builds on another one, and does not translate all of its errors.
     OF_ITS_CLIENT = defined?(::RedisClient::Error) ? [::RedisClient::Error].freeze : [].freeze
     TEMPORARY_WORDS = %w[CLUSTERDOWN LOADING NOQUORUM READONLY TRYAGAIN].freeze
 
@@ -64,7 +65,7 @@ module Fairlock
       case word(error)
       when "DEADLOCK" then Deadlock.new("#{names}: #{text.delete_prefix('DEADLOCK ')}")
       when "SUPERSEDED", "CANCELLED", "UNBLOCKED" then WaitEnded.new("#{names}: #{text}")
-      when "MOVED" then NeedsCluster.new(text)
+      when "MOVED" then NeedsCluster.new(text, names)
       else
         return error unless text.downcase.include?("unknown command")
 

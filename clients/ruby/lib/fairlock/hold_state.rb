@@ -2,6 +2,7 @@
 
 require_relative "clock"
 require_relative "errors"
+require_relative "explanation"
 
 module Fairlock
   # What this process knows about a hold. Threads may call it without a lock: each variable is
@@ -54,7 +55,7 @@ module Fairlock
       return if @lost || over?
 
       @rumour ||= reason
-      @lost = reason unless @heir # if a transfer ends at this moment, it may have missed the rumour
+      @lost = reason unless @heir # a transfer that ends at this moment may not have seen the rumour
     end
 
     # Whether it may be lost, unless that was the transfer that is under way.
@@ -66,7 +67,10 @@ module Fairlock
       @heir = heir
       yield
     ensure
-      @lost ||= @rumour || "the server has not confirmed its transfer to #{heir}" if @heir && !over?
+      if @heir && !over?
+        name = Fairlock.shown(heir)
+        @lost ||= @rumour || "the server has not confirmed its transfer to #{name}"
+      end
       @heir = nil
     end
 
@@ -89,11 +93,15 @@ module Fairlock
       raise LostHold, "#{terms.names} was released" if over?
 
       heir = @heir
-      raise LostHold, "#{terms.names} is being transferred to #{heir}, or was already" if heir
+      raise LostHold, "#{terms.names} #{transfer_to(heir)}" if heir
 
       reason = lost
       raise LostHold, "#{terms.names} is lost: #{reason}" if reason
     end
+
+    private
+
+    def transfer_to(heir) = "is being transferred to #{Fairlock.shown(heir)}, or was already"
   end
   private_constant :HoldState
 end

@@ -13,9 +13,10 @@ module Fairlock
     private_constant :UNTIL_BLOCKING, :AT_ONCE, :NEVER
 
     # What the lock was made with. For Attempt.
-    attr_reader :redis, :terms, :owner, :channel, :renew, :on_lost
+    attr_reader :redis, :terms, :owner, :channel, :renew, :on_lost, :reentrant
 
-    def initialize(redis, terms, wait: nil, owner: nil, channel: nil, renew: true, on_lost: nil)
+    def initialize(redis, terms, wait: nil, owner: nil, channel: nil, renew: true, on_lost: nil,
+                   reentrant: false)
       Terms.check_duration("wait", wait) unless wait.nil?
       @redis = redis
       @terms = terms
@@ -24,6 +25,7 @@ module Fairlock
       @channel = channel
       @renew = renew
       @on_lost = on_lost
+      @reentrant = reentrant
     end
 
     # Takes the lock and returns the Hold; if it is not granted, raises Denied.

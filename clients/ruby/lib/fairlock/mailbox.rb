@@ -5,10 +5,10 @@ require "json"
 require_relative "clock"
 
 module Fairlock
-  # A message on a NOTIFY channel. `event`: "granted", "timeout", "cancelled", "superseded", "lost";
-  # or "subscribed", which the channel itself delivers when it has a connection again.
+  # A message on a NOTIFY channel. `event` is "granted", "timeout", "cancelled", "superseded",
+  # "lost"; or "subscribed", which the channel itself delivers when it has a connection again.
   Message = Struct.new(:event, :key, :owner, :token, :reason) do
-    # Returns nil for a message that is not the server's: anyone may publish on the channel.
+    # Returns nil for a message that is not the server's, because anyone may publish on the channel.
     def self.parse(text)
       fields = JSON.parse(text)
       return unless fields.is_a?(Hash) && %w[key owner].all? { |name| fields[name].is_a?(String) }

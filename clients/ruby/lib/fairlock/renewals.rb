@@ -3,8 +3,8 @@
 require_relative "clock"
 
 module Fairlock
-  # Calls each hold when its renewal, or the end of its lease, is due. One thread serves all holds
-  # of the process; it must not block, so holds send their requests in threads of their own.
+  # Calls each Holding when its renewal, or the end of its lease, is due. One thread serves all of
+  # the process; it must not block, so they send their requests in threads of their own.
   class Renewals
     # The clock of a condition variable stands still while the machine sleeps.
     WAIT_SECONDS_MAX = 60

@@ -15,8 +15,8 @@ module Fairlock
       @namespace = namespace
     end
 
-    # Yields :locked or :skipped, and returns the block's value. `wait`: how long to wait in the
-    # queue before skipping; `limit`: how many may run at once, and also how many may start within
+    # Yields :locked or :skipped, and returns the block's value. `wait` is how long to wait in the
+    # queue before skipping; `limit` is how many may run at once, and also how many may start within
     # `period`. `lease` is renewed while the block runs.
     def with_lock(key, lease: 10, wait: 0, limit: nil, period: nil, **options)
       has_run = false
@@ -31,8 +31,8 @@ module Fairlock
       yield :skipped
     end
 
-    # For a caller that was skipped: returns true once the winner has ended and its record can be
-    # read, or false when the time is over. Takes no lock.
+    # Waits on behalf of a caller that was skipped: returns true once the winner has ended and its
+    # record can be read, or false when the time is over. Takes no lock.
     def wait_for_winner(key, seconds)
       Terms.check_duration("the time", seconds)
       give_up_at = Fairlock.now + seconds

@@ -5,6 +5,7 @@ require "json"
 require "sidekiq"
 require "sidekiq/api"
 
+require_relative "outages"
 require_relative "sidekiq/middleware"
 require_relative "sidekiq/store"
 require_relative "sidekiq/unique_lock"
@@ -28,13 +29,13 @@ module Fairlock
       # What happens to jobs while the lock server cannot be reached: see install.
       attr_reader :on_outage
 
-      # Must be called once by each process that pushes or runs jobs. `on_outage`: while the lock
-      # server cannot be reached, :raise raises the error of the connection, so that nothing is
-      # pushed or run, and :run pushes and runs jobs without their locks. The option
-      # `unique_on_outage` of a class takes precedence.
+      # Must be called once by each process that pushes or runs jobs. `on_outage` decides what
+      # happens while the lock server cannot be reached: :raise raises the error of the connection,
+      # so that nothing is pushed or run, and :run pushes and runs jobs without their locks. The
+      # option `unique_on_outage` of a class takes precedence.
       def install(redis, on_outage: :raise)
         @store = Store.new(redis)
-        @on_outage = checked_outage(on_outage)
+        @on_outage = Outages.checked(on_outage)
         return if @is_installed
 
         @is_installed = true
@@ -47,13 +48,6 @@ module Fairlock
       def digest_of(job)
         content = JSON.generate([job["class"], job["queue"], job["args"]])
         "unique:#{job['class']}:#{Digest::SHA256.hexdigest(content)[0, 32]}"
-      end
-
-      # Raises ArgumentError for anything else.
-      def checked_outage(choice)
-        return choice.to_sym if %w[raise run].include?(choice.to_s)
-
-        raise ArgumentError, "on_outage must be :raise or :run, got #{choice.inspect}"
       end
 
       private

@@ -12,7 +12,7 @@ module Fairlock
     # A connection that receives nothing for the read time-out sends itself a message, and is opened
     # again if nothing arrives for this many times as long.
     SILENCES = 3
-    # `state`: :wanted, :sent or :confirmed. `change` is signalled when it is confirmed or fails.
+    # `state` is :wanted, :sent or :confirmed. `change` is signalled when it is confirmed or fails.
     Name = Struct.new(:state, :change)
     private_constant :SUBSCRIBE_SECONDS, :SILENCES, :Name
 

@@ -31,6 +31,8 @@ module Fairlock
     def self.milliseconds(seconds) = [1, (seconds * 1000).ceil].max
 
     attr_reader :keys, :lease, :max_waiters
+    # :exclusive, :shared or the limit.
+    attr_reader :mode
     # The keys with the prefix of the client, as the server knows them.
     attr_reader :keys_on_server
 
@@ -41,6 +43,7 @@ module Fairlock
       @keys_on_server = @keys
       @lease = lease
       @max_waiters = max_waiters
+      @mode = shared ? :shared : limit || :exclusive
       @words = []
       add("LIMIT", limit)
       add("MAXWAITERS", max_waiters)
@@ -53,7 +56,7 @@ module Fairlock
       refuse_contradictions(shared && limit)
     end
 
-    # The same for a client that puts a prefix before keys.
+    # The same terms for a client that puts a prefix before keys.
     def with_prefix(prefix)
       prefix.empty? ? self : dup.tap { |terms| terms.prefix = prefix }
     end

@@ -1,4 +1,4 @@
-// For tests: a BullMQ queue on the redis-server. Its jobs end when the test lets them.
+// A BullMQ queue for tests, on the redis-server. Its jobs end when the test lets them.
 
 import { Queue, QueueEvents, Worker } from "bullmq";
 import Redis from "ioredis";

@@ -1,8 +1,8 @@
-#include "cli/connection/own_name.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
+
+#include "cli/connection/async_connection.h"
 
 namespace fairlock::cli {
 namespace {

@@ -1,10 +1,10 @@
-#include "cli/connection/repeatable.h"
-
 #include <gtest/gtest.h>
 
 #include <initializer_list>
 #include <string_view>
 #include <vector>
+
+#include "cli/connection/client.h"
 
 namespace fairlock::cli {
 namespace {

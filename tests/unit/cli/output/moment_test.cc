@@ -1,9 +1,10 @@
-#include "cli/output/moment.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <ctime>
+
+#include "cli/output/duration.h"
+#include "text/local_time.h"
 
 namespace fairlock::cli {
 namespace {
@@ -30,11 +31,11 @@ class Moments : public testing::Test {
 };
 
 TEST_F(Moments, AreShownAsInTheLogAndReadBack) {
-  EXPECT_EQ(ShowLogTime(kNow), "2026-11-27T20:06:20.500+01:00");
-  EXPECT_EQ(ShowLogTime(kNow - 150 * kDay), "2026-06-30T21:06:20.500+02:00");
+  EXPECT_EQ(text::LogTime(kNow), "2026-11-27T20:06:20.500+01:00");
+  EXPECT_EQ(text::LogTime(kNow - 150 * kDay), "2026-06-30T21:06:20.500+02:00");
   for (std::int64_t i = 0; i < 400; ++i) {
     const std::int64_t at = kNow - i * (kDay - 12'345);
-    EXPECT_EQ(Parsed(ShowLogTime(at)), at) << ShowLogTime(at);
+    EXPECT_EQ(Parsed(text::LogTime(at)), at) << text::LogTime(at);
   }
 }
 

@@ -72,8 +72,8 @@ TEST_F(PrintableText8, OtherAlphabetsStayWhereTheTerminalHasThem) {
 }
 
 TEST_F(PrintableText8, WhatIsNotUtf8IsWrittenAsBytes) {
-  // In order: a lone byte, a truncated character, an overlong one, a surrogate, and a character
-  // beyond Unicode.
+  // These are, in order, a lone byte, a truncated character, an overlong one, a surrogate, and a
+  // character beyond Unicode.
   EXPECT_EQ(Printable("\xff|\xc3|\xc0\xaf|\xed\xa0\x80|\xf4\x90\x80\x80", Charset::kUtf8),
             "\\xff|\\xc3|\\xc0\\xaf|\\xed\\xa0\\x80|\\xf4\\x90\\x80\\x80");
 }

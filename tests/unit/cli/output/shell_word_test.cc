@@ -1,6 +1,6 @@
-#include "cli/output/shell_word.h"
-
 #include <gtest/gtest.h>
+
+#include "cli/output/printable.h"
 
 namespace fairlock::cli {
 namespace {

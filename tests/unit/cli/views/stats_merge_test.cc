@@ -1,5 +1,3 @@
-#include "cli/views/stats_merge.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "cli/connection/reply_fields.h"
+#include "cli/views/history.h"
 #include "tests/unit/cli/reply_test_support.h"
 
 namespace fairlock::cli {

@@ -294,7 +294,7 @@ void TestServer::BreakEndless() {
   std::vector<std::pair<std::uint8_t, std::string>> keys;
   std::uint64_t cursor = 0;
   do {
-    cursor = parts_.locks.engine().Scan(
+    cursor = parts_.locks.engine().inspection().Scan(
         cursor, kStepsMax, {.is_endless = true}, now_,
         [&](const engine::LockSummary& lock) { keys.emplace_back(lock.key.db, lock.key.bytes); });
   } while (cursor != 0);

@@ -11,7 +11,6 @@
 
 #include "protocol/reply.h"
 #include "server/command/client/client.h"
-#include "server/command/client/transport.h"
 #include "server/command/environment/environment.h"
 #include "server/command/execution/request_pipeline.h"
 #include "server/command/server_parts.h"
@@ -93,7 +92,7 @@ class TestClient final : private Transport {
 
   // Sends the words of the line, split like inline commands, and returns the replies as text:
   //   OK   7   nil   "worker-1"   -ERR ...   [1 "a" nil]   {"proto" 3}   1.5   true
-  // A push begins with '>'. Several replies are on separate lines; empty: there is none yet.
+  // A push begins with '>'. Several replies are on separate lines; empty if there is none yet.
   std::string Say(std::string_view line);
   std::string Say(std::initializer_list<std::string_view> words);
   // Like Say, but returns the bytes.

@@ -134,7 +134,7 @@ std::string ValueOf(const SyntaxNode& node) {
 
 void AppendNode(const SyntaxNode& node, Words& words);
 
-// `option`: the optional part to include.
+// `option` is the optional part to include.
 void AppendParts(const Syntax& syntax, const SyntaxNode* option, Words& words) {
   for (const SyntaxNode& node : syntax) {
     if (!node.is_optional || &node == option) AppendNode(node, words);

@@ -33,7 +33,7 @@ struct Asked {
 
 struct Person {
   std::string_view name;
-  std::string_view rules;  // empty: the user is not in the file, and the client does not log in
+  std::string_view rules;  // empty if the user is not in the file, and the client does not log in
   std::function<bool(const CommandSpec&, bool is_set_new)> may_run;
   std::string_view keys = "*";
   std::string_view owners = "*";
@@ -288,7 +288,7 @@ class PermissionMatrix : public testing::Test {
     return client;
   }
 
-  // Each way of calling returns its permission error; empty: the request is permitted.
+  // Each way of calling returns its permission error; empty if the request is permitted.
   std::string Directly(const Person& person, const Words& words, std::string_view version) {
     return Finish(Connect(person, version), Bytes(words));
   }

@@ -184,7 +184,7 @@ TEST_P(RoomTest, ATransactionIsNotRefusedInItsMiddle) {
   }
 }
 
-// MSET is all or nothing, also if only one of its keys finds no room.
+// MSET is all or nothing, even if only one of its keys finds no room.
 TEST_P(RoomTest, MSetWritesAllOrNothing) {
   client_.Say("LOCK m0 a");
   std::string request = "MSET m0 v";

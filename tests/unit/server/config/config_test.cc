@@ -12,6 +12,9 @@
 #include "server/config/config_options.h"
 #include "server/config/config_text.h"
 #include "server/config/config_values.h"
+#include "server/logging/logging.h"
+#include "server/net/tls/tls_context.h"
+#include "server/persist/state_log.h"
 
 namespace fairlock::server {
 namespace {
@@ -114,7 +117,40 @@ TEST(ConfigOptions, ChoiceIsOneOfItsWords) {
   const Option& level = *FindOption("log_level");
   EXPECT_EQ(SetOption(level, "debug", config), "");
   EXPECT_EQ(SetOption(level, "verbose", config), "one of debug, info, warning, error");
-  EXPECT_EQ(config.log_level, "debug");
+  EXPECT_EQ(config.log_level, LogLevel::kDebug);
+  for (const Option& option : AllOptions()) {
+    for (const std::string_view choice : option.choices) {
+      EXPECT_EQ(SetOption(option, choice, config), "") << option.name;
+      EXPECT_EQ(ShowOption(option, config), choice) << option.name;
+    }
+  }
+}
+
+TEST(ConfigOptions, WordsHaveTheValuesOfTheirTypes) {
+  Config config = DefaultConfig();
+  const auto set = [&config](const char* name, const char* word) {
+    EXPECT_EQ(SetOption(*FindOption(name), word, config), "");
+  };
+  EXPECT_EQ(config.durability, persist::Durability::kAsync);
+  EXPECT_EQ(config.tls_auth_clients, net::ClientCertificates::kNotAsked);
+  EXPECT_EQ(config.cluster_dialect, ClusterDialect::kAuto);
+  EXPECT_EQ(config.log_level, LogLevel::kInfo);
+  EXPECT_TRUE(config.cluster_relay);
+  EXPECT_FALSE(config.http_tls);
+  set("durability", "sync");
+  set("tls_auth_clients", "required");
+  set("tls_auth_clients_user", "cn");
+  set("cluster_dialect", "cluster");
+  set("log_level", "error");
+  set("cluster_relay", "no");
+  set("http_tls", "yes");
+  EXPECT_EQ(config.durability, persist::Durability::kSync);
+  EXPECT_EQ(config.tls_auth_clients, net::ClientCertificates::kRequired);
+  EXPECT_TRUE(config.tls_auth_clients_user);
+  EXPECT_EQ(config.cluster_dialect, ClusterDialect::kCluster);
+  EXPECT_EQ(config.log_level, LogLevel::kError);
+  EXPECT_FALSE(config.cluster_relay);
+  EXPECT_TRUE(config.http_tls);
 }
 
 TEST(ConfigOptions, LabelsAreRulesOfAGlobAndALabel) {

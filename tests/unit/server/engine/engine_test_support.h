@@ -18,7 +18,7 @@ inline constexpr std::size_t kAllSteps = 1U << 30;
 class LockEngineTest : public testing::Test {
  protected:
   ~LockEngineTest() override {
-    for (auto& connection : connections_) engine_.Detach(*connection, {now_, effects_});
+    for (auto& connection : connections_) engine_.sessions().Detach(*connection, {now_, effects_});
     engine_.CheckInvariants();
   }
 
@@ -52,12 +52,12 @@ class LockEngineTest : public testing::Test {
   }
 
   void Disconnect(Attachment& attachment) {
-    engine_.Detach(attachment, {now_, effects_});
+    engine_.sessions().Detach(attachment, {now_, effects_});
     engine_.CheckInvariants();
   }
 
   std::optional<std::uint64_t> PositionOf(std::string_view owner) {
-    return engine_.Position({0, "key"}, owner, {now_, effects_});
+    return engine_.inspection().Position({0, "key"}, owner, {now_, effects_});
   }
 
   bool Unlock(std::string_view owner) {

@@ -21,7 +21,7 @@ TEST_F(LockEngineTest, GrantsToOldestWaiterWhenHolderReleases) {
   ASSERT_EQ(resolutions.size(), 1U);
   EXPECT_EQ(resolutions[0].to, &b);
   EXPECT_EQ(resolutions[0].token, 101U);
-  EXPECT_EQ(engine_.Position({0, "key"}, "c", {now_, effects_}), 1U);
+  EXPECT_EQ(engine_.inspection().Position({0, "key"}, "c", {now_, effects_}), 1U);
 }
 
 TEST_F(LockEngineTest, NewcomerDoesNotPassAWaiterAlthoughThereIsRoom) {
@@ -39,9 +39,9 @@ TEST_F(LockEngineTest, LeaseLastsThroughItsLastMillisecond) {
   Attachment& a = Connect();
   Ask("a", a, 500);
   AdvanceTo(1500);
-  EXPECT_TRUE(engine_.IsHeldBy({0, "key"}, "a", {now_, effects_}));
+  EXPECT_TRUE(engine_.inspection().IsHeldBy({0, "key"}, "a", {now_, effects_}));
   AdvanceTo(1501);
-  EXPECT_FALSE(engine_.IsHeldBy({0, "key"}, "a", {now_, effects_}));
+  EXPECT_FALSE(engine_.inspection().IsHeldBy({0, "key"}, "a", {now_, effects_}));
   EXPECT_EQ(engine_.counts().locks, 0U);
 }
 
@@ -65,7 +65,7 @@ TEST_F(LockEngineTest, ClosedWaiterLeavesTheLineAndTheNextIsServed) {
   Ask("a", a, 5000);
   Ask("b", b, 5000, kForever);
   Ask("c", c, 5000, kForever);
-  engine_.Detach(b, {now_, effects_});
+  engine_.sessions().Detach(b, {now_, effects_});
   EXPECT_TRUE(Unlock("a"));
   const auto resolutions = Taken();
   ASSERT_EQ(resolutions.size(), 1U);
@@ -98,9 +98,9 @@ TEST_F(LockEngineTest, TransferAnswersTheNewOwnersWaitingRequest) {
   ASSERT_EQ(resolutions.size(), 1U);
   EXPECT_EQ(resolutions[0].token, result.token);
   AdvanceTo(6000);
-  EXPECT_TRUE(engine_.IsHeldBy({0, "key"}, "b", {now_, effects_}));
+  EXPECT_TRUE(engine_.inspection().IsHeldBy({0, "key"}, "b", {now_, effects_}));
   AdvanceTo(6001);
-  EXPECT_FALSE(engine_.IsHeldBy({0, "key"}, "b", {now_, effects_}));
+  EXPECT_FALSE(engine_.inspection().IsHeldBy({0, "key"}, "b", {now_, effects_}));
 }
 
 TEST_F(LockEngineTest, TheFirstRuleThatMatchesLabelsWhatGivesNone) {
@@ -111,7 +111,8 @@ TEST_F(LockEngineTest, TheFirstRuleThatMatchesLabelsWhatGivesNone) {
     request.key = {0, key};
     request.label = label;
     engine_.Lock(request, a, {now_, effects_});
-    return std::string(engine_.Inspect({0, key}, 1, {now_, effects_}).holders.at(0).label);
+    return std::string(
+        engine_.inspection().Inspect({0, key}, 1, {now_, effects_}).holders.at(0).label);
   };
   EXPECT_EQ(label_of("order:1", std::nullopt), "orders");
   EXPECT_EQ(label_of("mail:1", std::nullopt), "rest");
@@ -136,14 +137,15 @@ TEST_F(LockEngineTest, AWalkOfLinesMeetsEachAlthoughOverridesReorderThem) {
   std::set<std::string> seen;
   std::uint64_t cursor = 0;
   do {
-    cursor = engine_.Scan(cursor, 1, {.wait_ms_min = 0}, now_,
-                          [&](const LockSummary& lock) { seen.emplace(lock.key.bytes); });
+    cursor =
+        engine_.inspection().Scan(cursor, 1, {.wait_ms_min = 0}, now_,
+                                  [&](const LockSummary& lock) { seen.emplace(lock.key.bytes); });
     // The queue that was seen last is examined again, which moves it behind the others.
     if (seen.size() == 1) {
       LimitOverride unrelated;
       unrelated.pattern = "none";
-      ASSERT_TRUE(engine_.SetLimit(unrelated, now_));
-      engine_.CountHolders({0, *seen.begin()}, {now_, effects_});
+      ASSERT_TRUE(engine_.limits().Set(unrelated, now_));
+      engine_.inspection().CountHolders({0, *seen.begin()}, {now_, effects_});
       engine_.CheckInvariants();
     }
   } while (cursor != 0);
@@ -159,7 +161,7 @@ TEST_F(LockEngineTest, LabelsAndClientsAreForgottenWithTheirHolds) {
   request.meta = "{\"job\":1}";
   engine_.Lock(request, a, {now_, effects_});
   EXPECT_EQ(engine_.CountLocks(3), 1U);
-  const LockInfo info = engine_.Inspect({3, "key"}, 10, {now_, effects_});
+  const LockInfo info = engine_.inspection().Inspect({3, "key"}, 10, {now_, effects_});
   ASSERT_EQ(info.holders.size(), 1U);
   EXPECT_EQ(info.holders[0].label, "payments");
   EXPECT_EQ(info.holders[0].meta, "{\"job\":1}");

@@ -160,7 +160,7 @@ class CrowdTest : public ModesTest {
 };
 
 TEST_F(CrowdTest, FollowsInTheNextCallsOfAdvance) {
-  EXPECT_EQ(CountHolders(), 11U);  // one for each queue, and then ten a turn
+  EXPECT_EQ(CountHolders(), 11U);  // one for each queue at once, and then ten in each turn
   Token newest = 0;
   for (int turn = 2; CountHolders() < kReaders; ++turn) {
     ASSERT_LT(turn, 20);
@@ -171,7 +171,7 @@ TEST_F(CrowdTest, FollowsInTheNextCallsOfAdvance) {
     EXPECT_LE(CountHolders(), static_cast<std::uint64_t>(11 * turn));
   }
   for (const Resolution& resolution : Taken()) {
-    EXPECT_GT(resolution.token, newest);  // in the order of arrival
+    EXPECT_GT(resolution.token, newest);  // they are granted in the order of arrival
     newest = resolution.token;
   }
   EXPECT_EQ(PositionOf("last"), 1U);
@@ -197,7 +197,7 @@ TEST_F(CrowdTest, AHandOverToOneIsNeverPutOff) {
     request.wait_ms = kForever;
     Ask(request, Connect());
     EXPECT_TRUE(engine_.Unlock({{0, key}, "first", std::nullopt}, {now_, effects_}));
-    EXPECT_TRUE(engine_.IsHeldBy({0, key}, "second", {now_, effects_}));
+    EXPECT_TRUE(engine_.inspection().IsHeldBy({0, key}, "second", {now_, effects_}));
   }
 }
 
@@ -210,13 +210,13 @@ TEST_F(CrowdTest, EachHoldIsFoundByItsToken) {
   // Every other one ends first, and while the list shrinks, new ones join it.
   for (const std::size_t begin : {std::size_t{0}, std::size_t{1}}) {
     for (std::size_t i = begin; i < tokens.size(); i += 2) {
-      EXPECT_TRUE(engine_.Check({0, "key"}, tokens[i], {now_, effects_}));
+      EXPECT_TRUE(engine_.inspection().Check({0, "key"}, tokens[i], {now_, effects_}));
       Unlock("r" + std::to_string(i));
-      EXPECT_FALSE(engine_.Check({0, "key"}, tokens[i], {now_, effects_}));
+      EXPECT_FALSE(engine_.inspection().Check({0, "key"}, tokens[i], {now_, effects_}));
       if (CountHolders() % 2 == 0) continue;
       const LockResult guest = AskShared("guest", Connect(), 0);
       ASSERT_EQ(guest.status, LockStatus::kGranted);
-      EXPECT_TRUE(engine_.Check({0, "key"}, guest.token, {now_, effects_}));
+      EXPECT_TRUE(engine_.inspection().Check({0, "key"}, guest.token, {now_, effects_}));
       Unlock("guest");
     }
   }

@@ -14,7 +14,7 @@ namespace {
 class ValuePlacesTest : public LockEngineTest, public EventSink {
  protected:
   ValuePlacesTest() {
-    engine_.set_keep_rules({{"off:*", 0}, {"long:*", 120'000}, {"*", 1000}});
+    engine_.options().keep_rules.Set({{"off:*", 0}, {"long:*", 120'000}, {"*", 1000}});
     engine_.set_event_sink(this);
     Set("key", "holder");
   }
@@ -74,7 +74,7 @@ TEST_F(ValuePlacesTest, AreWrittenDownOnceTheyCount) {
   EXPECT_TRUE(changes.places.empty());
   Set("key", "a");
   ASSERT_EQ(changes.places.size(), 1U);
-  const auto kept = engine_.FindPlaceRow(changes.places.front(), "a");
+  const auto kept = engine_.snapshots().FindPlaceRow(changes.places.front(), "a");
   ASSERT_TRUE(kept.has_value());
   EXPECT_EQ(kept->keep_ms, 1000);
   EXPECT_TRUE(kept->claim.is_redis_way);
@@ -115,7 +115,7 @@ TEST(ValuePlaces, LeaveHalfOfThePlacesToThoseWhoWait) {
   request.owner = "waits";
   request.wait_ms = 1000;
   EXPECT_EQ(engine.Lock(request, from, {0, effects}).status, LockStatus::kQueued);
-  engine.Detach(from, {0, effects});
+  engine.sessions().Detach(from, {0, effects});
 }
 
 }  // namespace

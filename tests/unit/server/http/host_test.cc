@@ -1,8 +1,8 @@
-#include "server/http/host.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "server/http/target.h"
 
 namespace fairlock::http {
 namespace {

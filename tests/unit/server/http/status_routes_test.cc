@@ -6,7 +6,7 @@
 
 #include "server/http/api.h"
 #include "server/http/command_caller.h"
-#include "server/http/figures.h"
+#include "server/http/minute_figures.h"
 #include "tests/unit/server/command/command_test_support.h"
 #include "tests/unit/server/command/fake_fleet_test_support.h"
 

@@ -28,7 +28,7 @@ class LogFile : public testing::Test {
   }
   ~LogFile() override { std::filesystem::remove_all(folder_); }
 
-  std::unique_ptr<Log> Open(const std::string& level) {
+  std::unique_ptr<Log> Open(LogLevel level) {
     std::string error;
     auto log = Log::Open({.level = level, .file = folder_ / "log"}, error);
     EXPECT_EQ(error, "");
@@ -45,12 +45,12 @@ class LogFile : public testing::Test {
 };
 
 TEST_F(LogFile, HoldsWhatIsAsImportantAsItsLevel) {
-  auto log = Open("warning");
+  auto log = Open(LogLevel::kWarning);
   log->Debug("one");
   log->Info("two");
   log->Warning("three {}", 3);
   log->Error("four");
-  log->SetLevel("debug");
+  log->SetLevel(LogLevel::kDebug);
   log->Debug("five");
   log.reset();
   EXPECT_THAT(Written(),
@@ -59,13 +59,13 @@ TEST_F(LogFile, HoldsWhatIsAsImportantAsItsLevel) {
 
 TEST_F(LogFile, ThatCannotBeOpenedIsExplained) {
   std::string error;
-  EXPECT_EQ(Log::Open({.level = "info", .file = folder_ / "no" / "log"}, error), nullptr);
+  EXPECT_EQ(Log::Open({.level = LogLevel::kInfo, .file = folder_ / "no" / "log"}, error), nullptr);
   EXPECT_THAT(error, HasSubstr("log_file: cannot write to "));
   EXPECT_THAT(error, HasSubstr("No such file or directory"));
 }
 
 TEST_F(LogFile, HoldsAllLinesThatWereQueuedBeforeTheEnd) {
-  auto log = Open("info");
+  auto log = Open(LogLevel::kInfo);
   for (int i = 0; i < 1000; ++i) log->Info("line {}", i);
   log.reset();
   EXPECT_THAT(Written(), HasSubstr(" line 0\n"));
@@ -73,7 +73,7 @@ TEST_F(LogFile, HoldsAllLinesThatWereQueuedBeforeTheEnd) {
 }
 
 TEST_F(LogFile, IsNotFilledByWhatClientsDoAtWill) {
-  auto log = Open("info");
+  auto log = Open(LogLevel::kInfo);
   ConnectionLog connection_log(*log);
   for (int i = 0; i < 100; ++i)
     connection_log.LogRefused("127.0.0.1:5", {.connections_max = 10}, 1000 + i);
@@ -110,7 +110,7 @@ class SlowLocks : public LogFile {
   }
 
   engine::ClientTable clients_;
-  std::unique_ptr<Log> log_ = Open("info");
+  std::unique_ptr<Log> log_ = Open(LogLevel::kInfo);
   SlowLockLog slow_{*log_, clients_};
 };
 

@@ -102,16 +102,27 @@ int TestPeer::unreceived_bytes() const {
   return bytes;
 }
 
-LoopOnThread::LoopOnThread(const LoopOptions& options)
-    : unix_path_(folder_.PathOf("socket")),
-      parts_(command::WholeLanguage(), {}, environment_.Given(), BoottimeMs()),
-      loop_(std::make_unique<TurnLoop>(parts_, events_, options)) {
+LoopOnThread::LoopOnThread(const LoopOptions& options) : unix_path_(folder_.PathOf("socket")) {
+  std::promise<void> listens;
+  thread_ = std::thread([this, &options, &listens] {
+    Begin(options);
+    listens.set_value();
+    loop_->Run();
+    loop_.reset();
+  });
+  listens.get_future().wait();
+}
+
+// Only the loop's thread may use the loop and the parts.
+void LoopOnThread::Begin(const LoopOptions& options) {
+  parts_.emplace(command::WholeLanguage(), engine::EngineOptions(), environment_.Given(),
+                 BoottimeMs());
+  loop_ = std::make_unique<TurnLoop>(*parts_, events_, options);
   ListenOptions addresses;
   addresses.unix_path = unix_path_;
   ListenResult listening = Listen(addresses);
   assert(listening.error.empty());
   loop_->StartListening(std::move(listening.sockets));
-  thread_ = std::thread([this] { loop_->Run(); });
 }
 
 LoopOnThread::~LoopOnThread() { Stop(); }
@@ -119,7 +130,7 @@ LoopOnThread::~LoopOnThread() { Stop(); }
 void LoopOnThread::Do(const std::function<void(TurnLoop&, command::ServerParts&)>& what) {
   std::promise<void> done;
   boost::asio::post(loop_->io_context(), [&] {
-    what(*loop_, parts_);
+    what(*loop_, *parts_);
     done.set_value();
   });
   done.get_future().wait();
@@ -129,7 +140,6 @@ void LoopOnThread::Stop() {
   if (!thread_.joinable()) return;
   Do([](TurnLoop& loop, command::ServerParts&) { loop.RequestStop(); });
   thread_.join();
-  loop_.reset();
 }
 
 std::string Repeated(std::string_view text, std::size_t count) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -112,13 +113,15 @@ class LoopOnThread {
   void Do(const std::function<void(TurnLoop&, command::ServerParts&)>& what);
   // Stops the loop and returns when it has ended.
   void Stop();
-  const command::ServerCounters& counters_after_stop() { return parts_.statistics.counters; }
+  const command::ServerCounters& counters_after_stop() { return parts_->statistics.counters; }
 
  private:
+  void Begin(const LoopOptions& options);
+
   TemporaryFolder folder_;
   std::string unix_path_;
   NullEnvironment environment_;
-  command::ServerParts parts_;
+  std::optional<command::ServerParts> parts_;
   RecordedEvents events_;
   std::unique_ptr<TurnLoop> loop_;
   std::thread thread_;

@@ -56,7 +56,7 @@ TEST_P(RandomBatches, ComeBackIntoANewEngine) {
     engine::LockEngine restored(Options());
     engine::Effects effects;
     rows.RestoreInto(restored, {.now = 5, .unix_ms = 0, .restart_grace_ms = 50});
-    restored.EndRestore(1'000'000, {5, effects});
+    restored.restoration().EndRestore(1'000'000, {5, effects});
     restored.CheckInvariants();
     EXPECT_TRUE(effects.resolutions.empty());
     ASSERT_EQ(RowsIn(restored, 5), before) << "step " << step;
@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomBatches, testing::Range<std::uint64_t>(1, 
 
 class BatchesTest : public testing::Test {
  protected:
-  ~BatchesTest() override { engine_.Detach(client_, {now_, effects_}); }
+  ~BatchesTest() override { engine_.sessions().Detach(client_, {now_, effects_}); }
 
   engine::LockRequest Request(std::string_view owner) const {
     engine::LockRequest request;
@@ -137,10 +137,11 @@ TEST_F(BatchesTest, ARenewalThatOnlyLengthensNeverRecordsAShorterLease) {
   };
   EXPECT_EQ(renew(4'000), 0U);
   EXPECT_EQ(renew(6'000), 1U);
-  // Of the 6 s, 5 are over: the renewal reaches further, but a restart must not forget the 6.
+  // Of the 6 s, 5 are over. The renewal reaches further, but a restart must not forget the 6.
   now_ += 5'000;
   EXPECT_EQ(renew(4'000), 0U);
-  EXPECT_EQ(engine_.Inspect({0, "key"}, 1, {now_, effects_}).holders.at(0).lease_ms, 6'000);
+  EXPECT_EQ(engine_.inspection().Inspect({0, "key"}, 1, {now_, effects_}).holders.at(0).lease_ms,
+            6'000);
 }
 
 TEST_F(BatchesTest, APlaceThatItsOwnerAsksForAgainAlikeIsWrittenOnce) {
@@ -159,11 +160,11 @@ TEST_F(BatchesTest, APlaceThatItsOwnerAsksForAgainAlikeIsWrittenOnce) {
 
 TEST_F(BatchesTest, ARestoredLeaseWithTimeLeftIsWrittenAgainWhenItIsRenewed) {
   engine::LockEngine restored(Options());
-  restored.Restore(rows::Hold{.id = {.token = 7, .key = "key"},
+  restored.restoration().Restore(rows::Hold{.id = {.token = 7, .key = "key"},
                               .claim = {.owner = "a", .lease_ms = 5'000},
                               .remaining_ms = 10},
                    0, now_);
-  restored.EndRestore(kFirstToken, {now_, effects_});
+  restored.restoration().EndRestore(kFirstToken, {now_, effects_});
   BatchWriter writer(restored, 0);
   storage::RecordWriter batch;
   writer.Write({now_, 0}, batch, grants_);
@@ -186,7 +187,7 @@ TEST_F(BatchesTest, OfLongLeasesEachTenthThatHasPassedIsFoundOnce) {
   const auto scan = [&](engine::TimeMs then, engine::TimeMs now) {
     storage::RecordWriter record;
     RowWriter rows(record);
-    EXPECT_EQ(engine_.ScanLongLeases(0, 100, 600'000, then, now, rows), 0U);
+    EXPECT_EQ(engine_.snapshots().ScanLongLeases(0, 100, 600'000, then, now, rows), 0U);
     storage::RowTable table;
     if (!record.empty()) Replay(record, table);
     std::vector<rows::DurationMs> left_ms;
@@ -213,14 +214,14 @@ TEST_F(BatchesTest, OfTwoEquallySpecificOverridesTheNewestIsStillInForceAfterwar
     engine::LimitOverride row;
     row.pattern = pattern;
     row.limit = limit;
-    ASSERT_TRUE(engine_.SetLimit(row, now_));
+    ASSERT_TRUE(engine_.limits().Set(row, now_));
     writer_.Write({now_, 0}, batch, grants_);
     Replay(batch, table);
   };
   set("a*c", 1);
   set("*bc", 2);
   set("gone*", 3);
-  ASSERT_TRUE(engine_.DropLimit(0, "gone*", now_));
+  ASSERT_TRUE(engine_.limits().Drop(0, "gone*", now_));
   writer_.Write({now_, 0}, batch, grants_);
   Replay(batch, table);
   LoadedRows rows;
@@ -230,8 +231,8 @@ TEST_F(BatchesTest, OfTwoEquallySpecificOverridesTheNewestIsStillInForceAfterwar
   ASSERT_TRUE(rows.Finish().ok());
   engine::LockEngine restored(Options());
   rows.RestoreInto(restored, {.now = 5, .unix_ms = 0, .restart_grace_ms = 0});
-  EXPECT_EQ(restored.Limits(5).size(), 2U);
-  EXPECT_EQ(restored.Limits(5).Find({0, "abc"}), 2U);
+  EXPECT_EQ(restored.limits().Overrides(5).size(), 2U);
+  EXPECT_EQ(restored.limits().Overrides(5).Find({0, "abc"}), 2U);
 }
 
 }  // namespace

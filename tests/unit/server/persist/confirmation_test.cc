@@ -1,7 +1,7 @@
 // What a leader does while etcd does not confirm that it leads.
-#include "server/persist/confirmation.h"
-
 #include <gtest/gtest.h>
+
+#include "server/persist/state_log.h"
 
 namespace fairlock::persist {
 namespace {
@@ -51,7 +51,7 @@ TEST(Confirmation, ItIsUnsureIfNothingConfirmsItsLoad) {
   EXPECT_EQ(confirmation.unconfirmed_ms(13'000), 3'000);
 }
 
-// It is about to stop, and must not be called the leader any more.
+// A leader that has failed is about to stop, and must not be called the leader any more.
 TEST(Confirmation, ItIsUnsureWhenItHasFailed) {
   Confirmation confirmation;
   confirmation.See(kSure, 10'000);

@@ -79,7 +79,7 @@ class DamageTest : public testing::Test {
       log.AwaitJournal();
     }
     ASSERT_FALSE(log.state().has_failed) << log.failure().message();
-    engine.Detach(client, {1000, effects});
+    engine.sessions().Detach(client, {1000, effects});
     CopyAsKilled();
   }
 

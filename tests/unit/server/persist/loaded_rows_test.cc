@@ -60,7 +60,7 @@ TEST(LoadedRows, NothingIsLostWhenGarbageIsReclaimed) {
   engine::LockEngine engine(engine::EngineOptions{});
   engine::Effects effects;
   rows.RestoreInto(engine, {.now = 1'000});
-  engine.EndRestore(kRows + 1, {1'000, effects});
+  engine.restoration().EndRestore(kRows + 1, {1'000, effects});
   storage::RecordWriter record;
   for (std::uint64_t token = 1; token <= kRows; ++token) {
     if ((token + 19) % 3 != 0) PutHold(record, token, 60'019);
@@ -70,7 +70,7 @@ TEST(LoadedRows, NothingIsLostWhenGarbageIsReclaimed) {
   EXPECT_EQ(RowsIn(engine, 1'000), TextsOf(expected));
 }
 
-// They come from two partitions of a fleet that was copied.
+// Two such MLOCKs come from two partitions of a fleet that was copied.
 TEST(LoadedRows, TwoMlocksWithOneTokenStaySeparate) {
   const std::vector<std::vector<std::string_view>> groups = {{"a1", "a2"}, {"b1", "b2", "b3"}};
   storage::RecordWriter record;
@@ -92,7 +92,7 @@ TEST(LoadedRows, TwoMlocksWithOneTokenStaySeparate) {
   engine::LockEngine engine(engine::EngineOptions{});
   engine::Effects effects;
   rows.RestoreInto(engine, {.now = 1'000});
-  engine.EndRestore(8, {1'000, effects});
+  engine.restoration().EndRestore(8, {1'000, effects});
   engine.CheckInvariants();
   put();
   storage::RowTable expected;

@@ -12,7 +12,7 @@
 #include "server/engine/lock_engine.h"
 #include "server/persist/batch_writer.h"
 #include "server/persist/loaded_rows.h"
-#include "server/persist/row_writer.h"
+#include "server/persist/snapshot_task.h"
 #include "storage/log/load_log.h"
 
 namespace fairlock::persist {
@@ -44,7 +44,7 @@ inline RowTexts RowsIn(engine::LockEngine& engine, engine::TimeMs now) {
   storage::RecordWriter record;
   RowWriter rows(record);
   for (std::uint64_t cursor = 0;;) {
-    cursor = engine.ScanRows(cursor, 100, {}, now, rows);
+    cursor = engine.snapshots().ScanRows(cursor, 100, {}, now, rows);
     if (cursor == 0) break;
   }
   storage::RowTable table;
@@ -60,7 +60,7 @@ class RandomUse {
     for (auto& connection : connections_) Connect(connection);
   }
   ~RandomUse() {
-    for (auto& connection : connections_) engine_.Detach(*connection, {now_, effects_});
+    for (auto& connection : connections_) engine_.sessions().Detach(*connection, {now_, effects_});
   }
 
   engine::TimeMs now() const { return now_; }
@@ -118,7 +118,7 @@ class RandomUse {
   }
   void Reconnect() {
     auto& connection = connections_[Pick(connections_.size())];
-    engine_.Detach(*connection, {now_, effects_});
+    engine_.sessions().Detach(*connection, {now_, effects_});
     Connect(connection);
   }
 
@@ -161,7 +161,7 @@ class RandomUse {
     request.key = Key();
     const engine::LockResult result = engine_.Lock(request, *from, {now_, effects_});
     if (result.status == engine::LockStatus::kGranted && Pick(8) == 0) {
-      engine_.UndoGrant(result.key_hash, result.token, {now_, effects_});
+      engine_.sessions().UndoGrant(result.key_hash, result.token, {now_, effects_});
     }
   }
 
@@ -173,7 +173,7 @@ class RandomUse {
     engine::MlockRequest request{.keys = keys, .each = Request()};
     const engine::LockResult result = engine_.Mlock(request, *from, {now_, effects_});
     if (result.status == engine::LockStatus::kGranted && Pick(8) == 0) {
-      engine_.UndoGrant(result.key_hash, result.token, {now_, effects_});
+      engine_.sessions().UndoGrant(result.key_hash, result.token, {now_, effects_});
     }
   }
 
@@ -186,7 +186,7 @@ class RandomUse {
     request.is_rename = Pick(3) == 0;
     const auto result = engine_.redis().Write(request, *connections_[0], {now_, effects_});
     if (result.status == engine::WriteStatus::kGranted && Pick(8) == 0) {
-      engine_.UndoGrant(result.key_hash, result.token, {now_, effects_});
+      engine_.sessions().UndoGrant(result.key_hash, result.token, {now_, effects_});
     }
   }
 

@@ -40,7 +40,7 @@ class Life {
     first_token_ = storage::FirstToken({.stored_ceiling = rows_.token_ceiling()});
     engine_.emplace(engine::EngineOptions{.reconnect_grace_ms = 100});
     rows_.RestoreInto(*engine_, {.now = kStart, .unix_ms = 0, .restart_grace_ms = kGraceMs});
-    engine_->EndRestore(first_token_, {kStart, effects_});
+    engine_->restoration().EndRestore(first_token_, {kStart, effects_});
     engine_->CheckInvariants();
     last_batch_ = end->next_batch - 1;
     // The machine's clock is always wrong, so only the stored ceiling prevents repeated tokens.
@@ -116,7 +116,7 @@ class Life {
                                       .number = first_token_ + storage::kTokenBlock});
     }
     RowWriter rows(slice_);
-    cursor_ = engine_->ScanRows(*cursor_, 1, {}, now, rows);
+    cursor_ = engine_->snapshots().ScanRows(*cursor_, 1, {}, now, rows);
     if (!slice_.empty()) journal_->AppendSlice(slice_);
     if (*cursor_ != 0) return;
     cursor_.reset();

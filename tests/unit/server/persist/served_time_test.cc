@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "server/persist/served_marks.h"
 #include "tests/unit/server/persist/persist_test_support.h"
 
 namespace fairlock::persist {
@@ -27,7 +26,7 @@ class TimesLeft final : public engine::RowSink {
  public:
   TimesLeft(engine::LockEngine& engine, engine::TimeMs now) {
     for (std::uint64_t cursor = 0;;) {
-      cursor = engine.ScanRows(cursor, 100, {.with_time_left = true}, now, *this);
+      cursor = engine.snapshots().ScanRows(cursor, 100, {.with_time_left = true}, now, *this);
       if (cursor == 0) break;
     }
   }
@@ -66,7 +65,7 @@ class SharedLog {
     ReplayText(records_.back(), holds);
     record.Clear();
   }
-  // Of the batches, those from `first_batch` on stay.
+  // The batches from `first_batch` on stay.
   void ReplaceBy(std::vector<std::string> slices, std::size_t first_batch) {
     slices.insert(slices.end(), records_.begin() + static_cast<std::ptrdiff_t>(first_batch),
                   records_.end());
@@ -161,8 +160,8 @@ class Run {
     log_.Load(rows_);
     const engine::DurationMs longest_ms = rows_.RestoreInto(
         engine_, {.now = begun_at_, .restart_grace_ms = kReconnectMs, .counts_down = true});
-    engine_.EndRestore(std::max(rows_.token_ceiling(), rows_.newest_token()) + 1,
-                       {begun_at_, effects_});
+    engine_.restoration().EndRestore(std::max(rows_.token_ceiling(), rows_.newest_token()) + 1,
+                                     {begun_at_, effects_});
     return longest_ms;
   }
 
@@ -189,7 +188,8 @@ class Run {
 
   void WriteSlice() {
     RowWriter sink(slice_);
-    cursor_ = engine_.ScanRows(cursor_, 1, {.with_all_places = true}, snapshot_at_, sink);
+    cursor_ =
+        engine_.snapshots().ScanRows(cursor_, 1, {.with_all_places = true}, snapshot_at_, sink);
     if (!slice_.empty()) AddSlice();
     if (cursor_ != 0) return;
     log_.ReplaceBy(std::exchange(slices_, {}), first_batch_);

@@ -212,7 +212,7 @@ TEST(StateLogSnapshots, ManySmallBatchesBeginASnapshot) {
     }
     const int due_after = is_followed ? kBatches : 4 * kBatches;
     EXPECT_NEAR(batches, due_after, 5);
-    engine.Detach(client, {1'000, effects});
+    engine.sessions().Detach(client, {1'000, effects});
   }
 }
 

@@ -26,7 +26,7 @@ TEST(MemoryMeter, MeasuresWhatIsTaken) {
 }
 
 TEST(MemoryMeter, EstimatesWhatThisThreadHasTakenAndGivenBackSince) {
-  if (MemoryMeter::AllocatedBytes() == 0) GTEST_SKIP() << "the allocator does not tell";
+  if (MemoryMeter::AllocatedBytes() == 0) GTEST_SKIP() << "the allocator does not report it";
   MemoryMeter meter;
   const std::uint64_t before = meter.Measure();
   EXPECT_EQ(meter.Estimate(), before);
@@ -38,7 +38,7 @@ TEST(MemoryMeter, EstimatesWhatThisThreadHasTakenAndGivenBackSince) {
 }
 
 TEST(MemoryMeter, AnEstimateMayBeLowerThanTheMeasureBefore) {
-  if (MemoryMeter::AllocatedBytes() == 0) GTEST_SKIP() << "the allocator does not tell";
+  if (MemoryMeter::AllocatedBytes() == 0) GTEST_SKIP() << "the allocator does not report it";
   MemoryMeter meter;
   auto taken = Take(kMany);
   const std::uint64_t before = meter.Measure();

@@ -213,7 +213,7 @@ TEST(LabelStatistics, ADayOfManyBusyLabelsStaysWithinItsMemory) {
   EXPECT_LE(statistics.memory_bytes(), LabelStatistics::MemoryBytesMax(kLabels));
   EXPECT_LE(LabelStatistics::MemoryBytesMax(kLabels), kLabels * 170 * 1024U);
   EXPECT_EQ(statistics.label_count(), kLabels + 2);
-  // Part of the day was dropped; complete_since tells from when on the statistics are complete.
+  // Part of the day was dropped; complete_since says from when on the statistics are complete.
   const engine::TimeMs now = LabelStatistics::kMinutesMax * kMinute - 1;
   const engine::TimeMs since = statistics.complete_since();
   ASSERT_GT(since, 0);

@@ -117,7 +117,7 @@ TEST(ScriptBudget, EndsWhatIsEndless) {
 TEST(ScriptBudget, CollectsGarbageInManySmallSteps) {
   for (const std::string_view text : kLeavesGarbage) {
     ScriptStage stage;
-    stage.host.tick_ns = 1;  // it does not depend on the processor how much they leave
+    stage.host.tick_ns = 1;  // how much garbage they leave must not depend on the processor
     const std::size_t before_bytes = stage.interpreter.memory_bytes();
     stage.Eval(text);
     ASSERT_TRUE(stage.interpreter.has_garbage()) << text;

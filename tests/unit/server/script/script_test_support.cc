@@ -17,7 +17,7 @@ using protocol::RespVersion;
 
 struct KeyCommand {
   std::string_view name;
-  int arity;  // including the name; negative: at least that many words
+  int arity;  // including the name; if negative, at least that many words
   bool writes;
   void (*execute)(KeyHost&, Arguments, ReplyWriter&);
 };

@@ -31,7 +31,7 @@ class KeyHost final : public Host {
   std::map<std::string, std::string, std::less<>> keys;
   std::vector<LogLine> log;
   std::vector<std::string> calls;  // the command names as the script wrote them
-  // Each reading advances the clock by this much; 0: the machine's clock is used.
+  // Each reading advances the clock by this much; 0 means that the machine's clock is used.
   std::uint64_t tick_ns = 0;
   // The clock is this process's processor time, so that other programs do not affect it.
   bool counts_processor_time = false;
@@ -57,7 +57,7 @@ class ScriptStage {
 
   Interpreter interpreter;
   KeyHost host;
-  std::uint64_t used_ns = 0;  // by earlier scripts, of the time of the next
+  std::uint64_t used_ns = 0;  // how much of the next script's time earlier scripts have used
 
  private:
   std::string Run(std::string_view text, const RunOptions& options);

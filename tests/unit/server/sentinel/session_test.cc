@@ -7,7 +7,7 @@
 
 #include "protocol/reply_parser.h"
 #include "server/access/slow_hash.h"
-#include "server/command/cluster/node_id.h"
+#include "server/command/cluster/slots.h"
 #include "server/sentinel/instances.h"
 #include "tests/unit/server/command/command_test_support.h"
 #include "tests/unit/server/command/fake_fleet_test_support.h"

@@ -1,5 +1,3 @@
-#include "storage/data_folder/dated_backups.h"
-
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -7,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/data_folder/backup.h"
 #include "storage/data_folder/data_directory.h"
 #include "tests/unit/storage/storage_test_support.h"
 

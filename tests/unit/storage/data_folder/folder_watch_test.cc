@@ -1,5 +1,3 @@
-#include "storage/data_folder/folder_watch.h"
-
 #include <gmock/gmock.h>
 
 #include <filesystem>

@@ -210,7 +210,7 @@ TEST_F(EtcdFaults, AFailedLoginSendsNoWrite) {
   EXPECT_EQ(etcd_.applied(), 0);
 }
 
-// After pauses of 100, 200, ... ms. Another password is tried at once.
+// The client pauses for 100, 200, ... ms after failures, but tries another password at once.
 TEST_F(EtcdFaults, LoginsThatFailBecomeRare) {
   const TestFolder folder;
   const std::string file = folder.PathOf("password");

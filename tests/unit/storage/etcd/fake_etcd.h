@@ -50,7 +50,7 @@ class FakeEtcd {
   // fragment of two events.
   void NextWatch(Fault fault);
 
-  int requests() const;  // of any kind except watches, answered or not
+  int requests() const;  // counts requests of any kind except watches, answered or not
   int applied() const;   // executed transactions that wrote; a repeated one counts twice
   int watches() const;   // watches that were started
   KeyValue Find(const std::string& key) const;

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "storage/replicated/fleet_record.h"
-#include "storage/replicated/import_log.h"
 #include "storage/replicated/new_log.h"
 #include "tests/unit/storage/etcd/etcd_server.h"
 #include "tests/unit/storage/etcd/etcd_test_support.h"

@@ -204,7 +204,7 @@ TEST(FleetObserver, ANodeThatWasKilledIsNotInItsOwnWay) {
   EXPECT_EQ(b.View().refusal, "");
 }
 
-// The record as it is in etcd now; none: there is none.
+// The record as it is in etcd now; none if there is none.
 std::optional<NodeRecord> Find(etcd::EtcdClient& client, const std::string& name) {
   const auto answer = client.Range({.key = "/fairlock/t/n/" + name, .range_end = {}}, 5s);
   EXPECT_EQ(answer.outcome, etcd::Outcome::kDone) << answer.message;
@@ -225,7 +225,7 @@ TEST(FleetObserver, ARecordThatIsGoneIsWrittenAgain) {
   EXPECT_TRUE(Becomes([&] { return Find(*client, "a").has_value(); }));
 }
 
-// For example, by a restore of etcd from a backup.
+// This happens, for example, when etcd is restored from a backup.
 TEST(FleetObserver, AnEarlierRecordOfTheSameRunIsReplaced) {
   const etcd::EtcdServer server;
   const auto client = etcd::ClientOf(server.options());

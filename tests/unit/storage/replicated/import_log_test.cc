@@ -1,6 +1,4 @@
 // An import that was interrupted is refused by nodes, and replaced by the next import.
-#include "storage/replicated/import_log.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
@@ -8,6 +6,7 @@
 
 #include "storage/replicated/check_log.h"
 #include "storage/replicated/fleet_record.h"
+#include "storage/replicated/new_log.h"
 #include "tests/unit/storage/etcd/etcd_server.h"
 #include "tests/unit/storage/etcd/etcd_test_support.h"
 #include "tests/unit/storage/replicated/replicated_test_support.h"

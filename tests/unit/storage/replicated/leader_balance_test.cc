@@ -73,7 +73,7 @@ TEST(ChooseSuccessor, NoneWhileANodeLoadsOrAPartitionHasNoLeader) {
   EXPECT_EQ(ChooseSuccessor(nodes, 3, nodes[0]), std::nullopt);
 }
 
-// The record of a leader that is gone remains for some seconds.
+// The record of a leader that is gone remains for a few seconds.
 TEST(ChooseSuccessor, OfTwoRecordsTheHigherEpochLeads) {
   auto nodes = FleetOf(2, {"m1", "m2"});
   Find(nodes, "m2-0") = NodeOn("m2", 0, 2);

@@ -1,9 +1,9 @@
-#include "storage/replicated/partition_choice.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
+
+#include "storage/replicated/fleet_view.h"
 
 namespace fairlock::storage::replicated {
 namespace {

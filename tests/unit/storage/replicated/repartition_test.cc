@@ -241,7 +241,7 @@ TEST(RepartitionTest, LargeValuesMoveWithTheirElements) {
                   .ok());
   ASSERT_TRUE(repartition.Add(Rows().Put(value("b", 1)).Put(element(1, "of b")).Table()).ok());
   const std::vector<RowTable> tables = repartition.Finish();
-  std::map<std::string, std::string> names;  // by key
+  std::map<std::string, std::string> names;  // the names by key
   for (const RowTable& table : tables) {
     std::map<std::uint64_t, std::string> keys;
     for (const auto& row : RowsOf<rows::Value>(table, RowKind::kValue)) {

@@ -28,7 +28,7 @@ inline TimeMs NowMs() {
       .count();
 }
 
-// Whether the condition is met within some seconds.
+// Whether the condition is met within a few seconds.
 template <typename Condition>
 bool Becomes(Condition condition) {
   const auto end = std::chrono::steady_clock::now() + 20s;

@@ -150,7 +150,7 @@ TEST_F(StandbyTest, ARefusedConnectionCountsOnlyWhileTheLeaderIsSilent) {
   Begin();
   standby_->LeaderRefused(leader_.committed().beat.run);
   EXPECT_TRUE(StillWaits());
-  // It has been forgotten, because the leader was heard.
+  // The refusal has been forgotten, because the leader was heard.
   now_ += kSilentMs;
   ASSERT_TRUE(Becomes([this] { return last_view().is_silent; }));
   EXPECT_TRUE(StillWaits());

@@ -52,7 +52,8 @@ template <typename Result, typename Token, typename Start>
 auto InitiateCancellable(Token&& token, Start start) {
   auto initiation = [start = std::move(start)](auto handler) mutable {
     std::stop_source stop;
-    // Before the start: the operation may be over, and its handler gone, before the start returns.
+    // This comes before the start, because the operation may be over, and its handler gone, before
+    // the start returns.
     if (auto slot = boost::asio::get_associated_cancellation_slot(handler); slot.is_connected()) {
       slot.assign([stop](boost::asio::cancellation_type) mutable { stop.request_stop(); });
     }

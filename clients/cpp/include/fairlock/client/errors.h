@@ -22,7 +22,7 @@ struct Holder {
   std::optional<std::string> meta;
   std::optional<std::string> label;
   Duration held_for{};
-  std::optional<Duration> ttl;  // none: its lease has no end
+  std::optional<Duration> ttl;  // none if its lease has no end
   std::string mode;             // "exclusive", "shared" or "semaphore"
 };
 
@@ -32,7 +32,7 @@ struct Explanation {
   std::string reason;  // "held", "shared", "line", "reserved", "cooling", "full", ...; or empty
   std::optional<std::int64_t> token;
   std::optional<Duration> ttl;
-  std::optional<std::int64_t> position;  // in the queue; 1 is next
+  std::optional<std::int64_t> position;  // the place in the queue; 1 is next
   std::int64_t waiters = 0;
   std::optional<Duration> eta;
   std::vector<Holder> holders;  // at most 16 of them

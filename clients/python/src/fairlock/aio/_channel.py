@@ -20,7 +20,7 @@ from ._subscriber import Subscriber
 
 class Channel:
     """Lets any number of locks wait over one connection; their requests use one more. In a fleet of
-    several partitions, this is so for each partition with such a lock.
+    several partitions, each partition with such a lock needs these two connections.
 
     Use it as a context manager, and pass it to lock() as `channel`.
     """

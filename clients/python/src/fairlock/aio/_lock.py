@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import sys
 import weakref
 from types import TracebackType
 from typing import Any, MutableMapping, Optional
@@ -12,8 +10,8 @@ from typing import Any, MutableMapping, Optional
 from .._acquire import Acquisition, abandon
 from .._client import AsyncClient
 from .._failures import may_leave_something
-from .._hold_state import HoldState
-from .._nesting import Held, refuse_nested
+from .._hold_state import HoldState, warn_of_drop
+from .._nesting import Held, reentered, refuse_nested
 from .._replies import Message
 from .._terms import Name, Terms, check_duration, make_owner, names_of
 from ..errors import Denied, LostHold
@@ -22,8 +20,6 @@ from ._port import Mailbox, Port
 from ._routes import Route, route_to
 from ._tasks import finish
 from ._watch import OnLost, Watch
-
-_log = logging.getLogger("fairlock")
 
 
 class Hold:
@@ -36,16 +32,24 @@ class Hold:
 
     def __init__(self, route: Route, state: HoldState, channel: Channel | None,
                  renews: bool, on_lost: OnLost[Hold] | None, held: Held) -> None:
+        self._outer: Hold | None = None  # kept by a nested one: if it is dropped, so is the lock
         self._state = state
+        state.hold = weakref.ref(self)
+        state.join(self)
         self._watch = Watch(self, route, state, channel, renews, on_lost, held)
+
+    def nested(self) -> Hold:
+        """The same hold for an acquisition in its block. For Lock."""
+        other = object.__new__(type(self))
+        other._outer, other._state, other._watch = self, self._state, self._watch
+        self._state.join(other)
+        return other
 
     def __del__(self) -> None:
         watch = getattr(self, "_watch", None)
-        if watch is not None and watch.state.drop():
+        if watch is not None and watch.state.leave(self) and watch.state.drop():
             watch.forget()
-            if not sys.is_finalizing():
-                _log.warning("a hold of %r was dropped without a release: it ends with its lease",
-                             watch.state.terms.keys)
+            warn_of_drop(self, watch.state.terms)
 
     @property
     def keys(self) -> tuple[Name, ...]:
@@ -60,7 +64,7 @@ class Hold:
     @property
     def token(self) -> int:
         """The fencing token, to be sent with every write. Raises LostHold like check()."""
-        self._state.check()
+        self.check()
         return self._state.token
 
     @property
@@ -70,22 +74,24 @@ class Hold:
 
     def check(self) -> None:
         """Raises LostHold if the lock is lost, or if its lease may have ended. Sends nothing."""
-        self._state.check()
+        self._state.check(self)
 
     async def renew(self, lease: float | None = None) -> None:
         """Renews the lease now; with `lease`, this is its length from now on. A renewal never makes
         a lease end earlier than before."""
-        self._state.check()
+        self.check()
         try:
             await self._port().run(self._state.renew(lease))
         finally:
             self._watch.notice_renewal()
 
     async def release(self) -> bool:
-        """Releases the lock; returns whether it was held until now: False if it has been released
+        """Releases the lock; returns whether it was held until now, so False if it was released
         before. A cancellation waits for it."""
-        if not self._state.is_of_this_process or self._state.is_released:
+        if self._is_over:
             return False
+        if not self._state.leave(self):  # it goes on for an acquisition around it
+            return self._state.lost is None
         try:
             return await self._port().run(self._state.release())
         except BaseException:
@@ -100,7 +106,7 @@ class Hold:
         """Gives the lock to another owner, and returns its token. The new owner gets its own hold
         with lock(..., owner=new_owner). From the request on, this hold is not held any more, unless
         the server refuses the transfer. A cancellation waits for it."""
-        self._state.check()
+        self.check()
         try:
             return await finish(self._port().run(self._state.transfer(new_owner, lease)))
         finally:
@@ -114,10 +120,15 @@ class Hold:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None,
                         trace: TracebackType | None) -> None:
-        if not self._state.is_of_this_process or self._state.is_released:
+        if self._is_over:
             return
         if not await self.release() and kind is None:
             raise LostHold(f"{names_of(self.keys)} was lost before it was released")
+
+    @property
+    def _is_over(self) -> bool:
+        state = self._state
+        return not state.is_of_this_process or state.is_released or state.has_left(self)
 
     def _port(self) -> Port:
         return Port(self._watch.route, self._watch.channel)
@@ -142,7 +153,7 @@ class Lock:
 
     def __init__(self, client: AsyncClient, terms: Terms, wait: float | None, *,
                  renew: bool = True, owner: Name | None = None, channel: Channel | None = None,
-                 on_lost: OnLost[Hold] | None = None) -> None:
+                 on_lost: OnLost[Hold] | None = None, reentrant: bool = False) -> None:
         if wait is not None:
             check_duration("wait", wait)
         self._route = route_to(client, terms.keys[0])
@@ -152,6 +163,7 @@ class Lock:
         self._owner = owner
         self._channel = channel
         self._on_lost = on_lost
+        self._reentrant = reentrant
         self._entered: dict[asyncio.Task[Any] | None, list[Hold]] = {}
 
     async def acquire(self) -> Hold:
@@ -184,6 +196,10 @@ class Lock:
         if channel is not None:
             channel.require_open()
         held = _held_here()
+        if self._reentrant:
+            outer = reentered(held, self._route.place, self._terms, self._owner)
+            if outer is not None:
+                return outer.nested()  # type: ignore[no-any-return]
         if wait != 0 and self._owner is None:
             refuse_nested(held, self._route.place, self._terms, "task")
         mailbox: Mailbox[Message] | None = None if channel is None else Mailbox()
@@ -218,11 +234,13 @@ def lock(client: AsyncClient, *keys: Name, lease: float = 30, wait: float | None
          renew: bool = True, owner: Name | None = None, shared: bool = False,
          limit: int | None = None, keep: float | None = None, min_hold: float | None = None,
          max_waiters: int | None = None, meta: Name | None = None, label: str | None = None,
-         channel: Channel | None = None, on_lost: OnLost[Hold] | None = None) -> Lock:
+         channel: Channel | None = None, on_lost: OnLost[Hold] | None = None,
+         reentrant: bool = False) -> Lock:
     """Describes a lock of one key, or of several keys that are taken together or not at all.
 
     The parameters are those of fairlock.lock(). `renew` uses a task instead of a thread. `on_lost`
     is called in the event loop; if it returns an awaitable, this is awaited.
     """
     terms = Terms(keys, lease, limit, shared, keep, min_hold, max_waiters, meta, label)
-    return Lock(client, terms, wait, renew=renew, owner=owner, channel=channel, on_lost=on_lost)
+    return Lock(client, terms, wait, renew=renew, owner=owner, channel=channel, on_lost=on_lost,
+                reentrant=reentrant)

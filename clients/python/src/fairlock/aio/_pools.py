@@ -8,18 +8,21 @@ import weakref
 from typing import Any, AsyncIterator, MutableMapping
 
 import redis.asyncio
+import redis.asyncio.connection
 from redis.asyncio.client import PubSub
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import SentinelConnectionPool
 from redis.backoff import NoBackoff
 
-from .._pools import CONNECTIONS_MAX, own_options, words_of
+from .._pools import CONNECTIONS_MAX, no_notices, own_options, words_of
+
+NO_NOTICES = no_notices(redis.asyncio.connection)
 
 
 class _AtTheEnd:
-    """Closes the connections of an event loop when it shuts down: it ends the asynchronous
-    generators that have begun. Those of a client that is gone are closed when the next one comes:
-    a task that did so might be destroyed with the loop."""
+    """Closes the connections of an event loop when the loop shuts down, because it then ends the
+    asynchronous generators that have begun. The connections of a client that is gone are closed
+    when the next client comes, because a task that did so might be destroyed with the loop."""
 
     def __init__(self) -> None:
         self._pools: set[Any] = set()
@@ -34,7 +37,8 @@ class _AtTheEnd:
         weakref.finalize(client, self.unused.append, pool).atexit = False
 
     async def begin(self) -> None:
-        """Call it before a connection is opened, unless it has begun and nothing is unused."""
+        """Must be called before a connection is opened, unless it was called before and no pool is
+        unused."""
         if not self.has_begun:
             self.has_begun = True
             await self._generator.__anext__()
@@ -60,9 +64,10 @@ class OwnPool:
 
     def __init__(self, connection_class: Any, options: dict[str, Any], client: object,
                  like: Any = None) -> None:
-        """`client`: nothing uses the pool once it is gone. `like`: its pool, if it has one."""
+        """Nothing uses the pool once `client` is gone. `like` is the client's pool, if it has
+        one."""
         self.loop = asyncio.get_running_loop()
-        options = {**own_options(options, Retry(NoBackoff(), 0)),
+        options = {**own_options(options, Retry(NoBackoff(), 0), NO_NOTICES),
                    "connection_class": connection_class, "max_connections": CONNECTIONS_MAX}
         if isinstance(like, SentinelConnectionPool):
             self.pool: Any = SentinelConnectionPool(
@@ -94,11 +99,11 @@ def _own_sentinels(manager: Any) -> Any:
     return mine
 
 
-_pools: MutableMapping[Any, OwnPool] = weakref.WeakKeyDictionary()  # by that of the client
+_pools: MutableMapping[Any, OwnPool] = weakref.WeakKeyDictionary()  # our pools, by those of clients
 
 
 def own_pool(of_client: Any) -> OwnPool:
-    """Our pool beside that of a client, in this event loop. It lives as long."""
+    """Our pool beside that of a client, in this event loop. It lives as long as that one."""
     mine = _pools.get(of_client)
     if mine is None or mine.loop is not asyncio.get_running_loop():
         mine = OwnPool(of_client.connection_class, of_client.connection_kwargs, of_client,

@@ -18,7 +18,7 @@ from ._channel import Channel
 from ._routes import Route
 from ._tasks import limited, within
 
-Mailbox = asyncio.Queue  # of Message
+Mailbox = asyncio.Queue  # a queue of Messages
 class Port:
     """Belongs to one acquisition or hold, and to one task at a time. With `acquires`, a request
     goes on if that task is cancelled."""
@@ -96,7 +96,7 @@ class Port:
                 return task.result()
         except asyncio.CancelledError:
             self._interrupted = task
-            self.has_sent = True  # or it will, before it can be stopped
+            self.has_sent = True  # or it will be, before it can be stopped
             raise
         finally:
             if timer is not None:
@@ -118,8 +118,7 @@ class Port:
             return await self._exchange(command)
 
     async def _exchange(self, command: Command) -> Answer:
-        """Passes by what execute_command() adds, such as attempts that would not be noticed
-        here."""
+        """Bypasses what execute_command() adds, such as attempts that would not be noticed here."""
         try:
             connection, pool = await self._route.connect()
             try:
@@ -172,4 +171,4 @@ async def _cancel(task: asyncio.Task[Any]) -> None:
     task.cancel()
     await asyncio.wait({task})
     if not task.cancelled():
-        task.exception()  # it has been seen
+        task.exception()  # marks the exception as seen

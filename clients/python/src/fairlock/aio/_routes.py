@@ -16,14 +16,14 @@ from .._replies import same_bytes
 from .._slots import name_in_slot
 from .._table import Address, Table
 from .._terms import Name
-from ._pools import OwnPool, own_pool
+from ._pools import NO_NOTICES, OwnPool, own_pool
 from ._tasks import limited
 
 _TABLE_SECONDS_MAX = 5.0
 
 
 class Route(Protocol):
-    """From a client to the server of a key."""
+    """Leads from a client to the server of a key."""
 
     @property
     def slot(self) -> int | None:
@@ -31,11 +31,11 @@ class Route(Protocol):
 
     @property
     def address(self) -> Address | None:
-        """Of the server, as far as this is known. Does no input or output."""
+        """The address of the server, if it is known. Does no input or output."""
 
     @property
     def place(self) -> Hashable:
-        """Equal for clients of the same locks, as far as this can be told from their options."""
+        """Equal for clients of the same locks, as far as their options show that."""
 
     def topic_name(self, base: str) -> str:
         """The name of a channel for the key, if `base` is the name of the channel."""
@@ -95,14 +95,14 @@ class Nodes:
         self.loop = asyncio.get_running_loop()
         self._client = weakref.ref(client)
         self._class, self._options = nodes[0].connection_class, own_options(
-            nodes[0].connection_kwargs, None)
+            nodes[0].connection_kwargs, None, NO_NOTICES)
         self._pools: dict[Address, OwnPool] = {}
         self.table = Table([(node.host, node.port) for node in nodes],
                            getattr(client.nodes_manager, "address_remap", None))
         self._reading = asyncio.Lock()
 
     def pool(self, address: Address) -> OwnPool:
-        """That of one node."""
+        """The pool of one node."""
         pool = self._pools.get(address)
         if pool is None:
             host, port = address
@@ -152,7 +152,7 @@ async def _ask_for_slots(own: OwnPool) -> Any:
         await own.pool.release(connection)
 
 
-_nodes: MutableMapping[object, Nodes] = weakref.WeakKeyDictionary()  # by client
+_nodes: MutableMapping[object, Nodes] = weakref.WeakKeyDictionary()  # the nodes by client
 
 
 def _nodes_of(client: AsyncClusterClient) -> Nodes:
@@ -163,7 +163,7 @@ def _nodes_of(client: AsyncClusterClient) -> Nodes:
 
 
 class ClusterRoute:
-    """To the node of a fleet that leads the partition of the key."""
+    """Leads to the node of a fleet that leads the partition of the key."""
 
     def __init__(self, client: AsyncClusterClient, key: Name) -> None:
         self._client = client
@@ -230,6 +230,6 @@ def route_to(client: AsyncClient, key: Name) -> Route:
 
 
 def lasting_route(client: AsyncClient) -> Route | None:
-    """To the only server, if there is only one. Raises TypeError like route_to()."""
+    """Leads to the only server, if there is only one. Raises TypeError like route_to()."""
     route = route_to(client, "")
     return route if route.slot is None else None

@@ -27,25 +27,26 @@ class Subscriber:
     """
 
     def __init__(self, route: Route) -> None:
-        self.route = route  # of any key of the partition
+        self.route = route  # the route of any key of the partition
         #: By name. The channel changes it.
         self.topics: dict[str, Topic] = {}
         #: Held during each request about these topics.
         self.gate = asyncio.Lock()
         self._pubsub: Any = None  # while it is connected
-        self._address: Address | None = None  # of the node
-        self._number = 0  # of connections until now
+        self._address: Address | None = None  # the address of the node
+        self._number = 0  # the number of connections until now
         self._asked: set[str] = set()  # the names that this connection has asked for
-        # By name: set when the subscription is confirmed; or set and removed when an attempt fails.
+        # By name. Each is set when the subscription is confirmed, or set and removed when an
+        # attempt fails.
         self._events: dict[str, asyncio.Event] = {}
         self._failure: Exception = redis.ConnectionError("not connected")  # the last one
-        self._calls = 0  # of subscribe() that wait
+        self._calls = 0  # how many calls of subscribe() wait
         self._reader: asyncio.Task[None] | None = None
 
     async def subscribe(self, topic: Topic, doubted: int | None) -> int:
         """Waits until the node has confirmed the subscription; returns the number of the
-        connection. `doubted`: the leader does not know the subscription over this one. Raises the
-        error that ends an attempt in the meantime."""
+        connection. `doubted` is the number of a connection whose subscription the leader does not
+        know. Raises the error that ends an attempt in the meantime."""
         if self._reader is None:
             self._reader = asyncio.create_task(self._run())
         elif self._pubsub is not None:
@@ -99,8 +100,8 @@ class Subscriber:
             event.set()
 
     def _send(self, command: str, *names: str) -> None:
-        """In a task of its own, because the caller may be cancelled. A connection that has failed
-        is the reader's affair."""
+        """Runs in a task of its own, because the caller may be cancelled. The reader deals with a
+        connection that has failed."""
         pubsub = self._pubsub
 
         async def send() -> None:
@@ -186,5 +187,5 @@ class Subscriber:
 
 
 async def _close(pubsub: Any) -> None:
-    """Before redis-py 5, the name of the method was another one."""
+    """Before redis-py 5, the method had another name."""
     await (pubsub.aclose() if hasattr(pubsub, "aclose") else pubsub.close())

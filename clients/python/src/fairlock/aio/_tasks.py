@@ -20,7 +20,8 @@ def start(coroutine: Coroutine[Any, Any, Value]) -> asyncio.Task[Value]:
 
 
 async def finish(coroutine: Coroutine[Any, Any, Value]) -> Value:
-    """Runs it to its end, even if the caller is cancelled; the cancellation then follows."""
+    """Runs it to its end, even if the caller is cancelled; the cancellation takes effect
+    afterwards."""
     task = start(coroutine)
     try:
         return await asyncio.shield(task)

@@ -35,8 +35,8 @@ class Watch(Generic[AnyHold]):
         self._hold = weakref.ref(hold)
         self._renews = renews
         self._on_lost = on_lost
-        self._held = held  # by the task that has taken it
-        self._wake: asyncio.Event | None = None  # for the task, once there is one
+        self._held = held  # used by the task that has taken the lock
+        self._wake: asyncio.Event | None = None  # wakes the task, once there is one
         self._timer: asyncio.TimerHandle | None = None  # which starts the task
         note_held(held, route.place, state)
         if channel is not None:
@@ -50,7 +50,7 @@ class Watch(Generic[AnyHold]):
         self.notice_loss()
 
     def notice_loss(self) -> None:
-        """The hold may be lost."""
+        """Call this if the hold may be lost."""
         if self.state.lost is None:
             return
         if self._wake is not None:
@@ -59,7 +59,7 @@ class Watch(Generic[AnyHold]):
             self._start()
 
     def notice_renewal(self) -> None:
-        """Its lease has changed."""
+        """Call this when its lease has changed."""
         if self._wake is not None:
             self._wake.set()
         elif self._timer is not None and not self.state.is_over:
@@ -67,7 +67,7 @@ class Watch(Generic[AnyHold]):
             self._set_timer()
 
     def leave(self) -> None:
-        """The hold is over."""
+        """Call this when the hold is over."""
         if self._wake is not None:
             self._wake.set()
         elif self._timer is not None:

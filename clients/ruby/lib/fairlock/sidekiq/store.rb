@@ -6,7 +6,7 @@ module Fairlock
   module Sidekiq
     # The locks of unique jobs: almost every method is a single command. Times are in seconds.
     class Store
-      # A digest: its holders on its own page, and their number in a list.
+      # A digest with its holders, of which the list has only the number.
       Entry = Struct.new(:digest, :type, :holders, :waiters, :held_for, keyword_init: true)
       Holder = Struct.new(:jid, :since, :ttl, :meta, keyword_init: true)
       LIST_COUNT = 1000
@@ -105,16 +105,16 @@ module Fairlock
 
       def prefix = Connections.prefix_of(@redis)
 
-      # A glob for this text only.
+      # A glob that matches only this text.
       def literal(text) = text.gsub(/[*?\[\\]/) { |character| "\\#{character}" }
 
       def terms_of(digest, meta:, **options)
         Terms.new(keys: [digest], meta: JSON.generate(meta), **options).with_prefix(prefix)
       end
 
-      # Sends a request about the digest that follows the name of the command; again while the
-      # server restarts or fails over. A TRANSFER that is repeated because its reply was lost
-      # returns nil.
+      # Sends a request about the digest, which follows the name of the command, and repeats it
+      # while the server restarts or fails over. A TRANSFER that is repeated because its reply was
+      # lost returns nil.
       def ask(command, digest, *words)
         give_up_at = Fairlock.now + ASK_SECONDS
         pauses = Pauses.new

@@ -32,7 +32,7 @@ module Fairlock
       def ends_when_run_ends? = type == "until_executed"
       def held_while_running? = type.end_with?("while_executing")
 
-      # Whether the job has its lock now. During an outage, it may do without.
+      # Whether the job has its lock now. During an outage, it may run without it.
       def take
         despite_outage(true) do
           Sidekiq.store.lock(digest, jid, type: type, limit: limit, ttl: ttl, meta: meta)
@@ -64,14 +64,15 @@ module Fairlock
       def despite_outage(result)
         yield
       rescue *Failures::ALL => error
-        choice = Sidekiq.checked_outage(job["unique_on_outage"] || Sidekiq.on_outage || :raise)
-        raise if choice == :raise || !Failures.temporary?(error)
+        choice = job["unique_on_outage"] || Sidekiq.on_outage || :raise
+        raise unless Outages.survived?(choice, error)
 
         ::Sidekiq.logger.warn("#{digest}: job #{jid} does without its lock: #{error.message}")
         result
       end
 
-      # What was lost, or could not be released, must not make Sidekiq run finished work again.
+      # A lock that was lost, or could not be released, must not make Sidekiq run finished work
+      # again.
       def release_after_run(hold)
         return if hold.release
 
@@ -80,10 +81,12 @@ module Fairlock
 
       def limit = job["unique_limit"] || 1
 
-      # It counts from the time for which the job is scheduled.
+      # The time to live counts from the time for which the job is scheduled.
       def ttl
+        seconds = job["unique_ttl"] || TTL_SECONDS
+        Terms.check_duration("unique_ttl", seconds, may_be_zero: false)
         delay = job["at"] ? [job["at"].to_f - Time.now.to_f, 0].max : 0
-        [(job["unique_ttl"] || TTL_SECONDS) + delay, Terms::SECONDS_MAX].min
+        [seconds + delay, Terms::SECONDS_MAX].min
       end
 
       # In seconds; from version 8 on, Sidekiq's times are whole milliseconds.

@@ -13,10 +13,11 @@ module Fairlock
       DIGESTS = "unique:*"
       private_constant :DIGESTS
 
-      # What the views call.
+      # The methods that the views call.
       module Helpers
         def locks_view(name) = File.read(File.join(VIEWS, "#{name}.erb"))
-        # Of the query or the form. Version 8 tells these from the parts of the path.
+        # The parameters of the query or the form. Version 8 distinguishes these from the parts of
+        # the path.
         def locks_param(name) = (respond_to?(:url_params) ? url_params(name) : params[name]).to_s
         def locks_path = "#{root_path}locks"
         def lock_path(digest) = "#{root_path}lock?digest=#{CGI.escape(digest)}"

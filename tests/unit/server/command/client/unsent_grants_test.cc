@@ -33,7 +33,7 @@ TEST(UnsentGrants, OneSentMessageDeliversASharedGrantForAllConnections) {
   EXPECT_FALSE(other.Has(kGrant.token));
 }
 
-// As for a client with SUBSCRIBE and SSUBSCRIBE of one channel.
+// This is what a client with SUBSCRIBE and SSUBSCRIBE of one channel causes.
 TEST(UnsentGrants, OneOfTwoMessagesToAClientDeliversTheGrant) {
   GrantsInFlight in_flight;
   UnsentGrants grants(in_flight);

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "server/command/cluster/node_id.h"
 #include "server/command/cluster/slots.h"
 #include "tests/unit/server/command/command_test_support.h"
 #include "tests/unit/server/command/fake_fleet_test_support.h"

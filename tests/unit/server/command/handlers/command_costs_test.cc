@@ -43,7 +43,7 @@ Words Repeated(Words words, const Words& end, int times) {
   return words;
 }
 
-// The name of a key that has as much as possible of what commands of that group show.
+// The name of a key with as much as possible of what the commands of that group show.
 std::string KeyOf(std::string_view group) {
   static const std::map<std::string_view, std::string> names = {
       {"hash", "h"}, {"list", "l"}, {"set", "s"}, {"sorted-set", "z"}, {"redis", "g"}};
@@ -53,8 +53,8 @@ std::string KeyOf(std::string_view group) {
 
 using Requests = std::multimap<std::string_view, Words>;
 
-// Arguments that cost more than the fewest: of the commands for small values and for numbers within
-// owners.
+// Arguments that cost more than the fewest possible, for the commands for small values and for
+// numbers within owners.
 const Requests& WorstValueRequests() {
   static const Requests requests = {
       {"HSET", {"HSET", "h", "f0", "new"}},

@@ -18,7 +18,7 @@ constexpr std::string_view kNoDigest = "0123456789abcdef";
 
 class ValueConditionTest : public testing::Test {
  protected:
-  // Every condition, with an operand that it is true of if the owner is `owner`.
+  // Every condition, with an operand for which it is true if the owner is `owner`.
   static std::vector<std::vector<std::string>> TrueOf(const std::string& owner) {
     std::string upper = DigestOf(owner);
     for (char& c : upper) c = static_cast<char>(std::toupper(c));

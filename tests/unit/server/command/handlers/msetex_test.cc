@@ -13,9 +13,9 @@ namespace {
 
 using testing::HasSubstr;
 
-// How a key may be taken before, as requests; empty: it is free.
+// How a key may be taken before, as requests; empty if it is free.
 constexpr std::string_view kTaken[] = {"", "SET %s old", "SET %s old PX 5000", "RPUSH %s old"};
-// The options for the end, and the time to live that they give a key that had none: -1: it has
+// The options for the end, and the time to live that they give a key that had none: -1 if it has
 // none.
 struct End {
   std::string_view words;

@@ -37,7 +37,7 @@ TEST_F(ScriptsTest, CallTheCommandsOfTheTable) {
   EXPECT_EQ(client_.Say("LOCKED k"), "0");
 }
 
-// They are copied until the step ends, and what is sent then delays others.
+// Published bytes are copied until the step ends, and what is sent then delays others.
 TEST_F(ScriptsTest, PublishABoundedNumberOfBytes) {
   constexpr std::string_view kText =
       "local s, n = ('x'):rep(2^20), 0 for i = 1, 20 do "

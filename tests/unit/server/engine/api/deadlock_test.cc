@@ -13,7 +13,7 @@ namespace {
 class DeadlockTest : public testing::Test {
  protected:
   ~DeadlockTest() override {
-    for (auto& connection : connections_) engine_.Detach(*connection, {0, effects_});
+    for (auto& connection : connections_) engine_.sessions().Detach(*connection, {0, effects_});
     engine_.CheckInvariants();
   }
 
@@ -136,7 +136,7 @@ TEST_F(DeadlockTest, SearchesOfOneChannelShareTheirBound) {
   constexpr int kLength = 100;
   engine_.options().reconnect_grace_ms = 10'000;
   MakeChain(kLength);
-  engine_.OpenChannel("c", {0, effects_});
+  engine_.channels().Open("c", {0, effects_});
   for (int i = 0; i < 50; ++i) {
     Lock("mine" + std::to_string(i), "asker" + std::to_string(i));
     LockRequest request;
@@ -146,12 +146,12 @@ TEST_F(DeadlockTest, SearchesOfOneChannelShareTheirBound) {
     request.notify = "c";
     ASSERT_EQ(engine_.Lock(request, Connect(), {0, effects_}).status, LockStatus::kQueued);
   }
-  engine_.CloseChannel("c", {0, effects_});
+  engine_.channels().Close("c", {0, effects_});
   engine_.options().deadlock_search = 500;
   const std::uint64_t before = engine_.deadlocks().searched();
-  engine_.OpenChannel("c", {0, effects_});
+  engine_.channels().Open("c", {0, effects_});
   EXPECT_LE(engine_.deadlocks().searched() - before, 500U);
-  engine_.CloseChannel("c", {0, effects_});
+  engine_.channels().Close("c", {0, effects_});
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
-#include "server/engine/api/event_fan.h"
-
 #include <string>
 
+#include "server/engine/api/event.h"
 #include "tests/unit/server/engine/engine_test_support.h"
 
 namespace fairlock::engine {

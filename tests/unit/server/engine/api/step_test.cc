@@ -40,11 +40,11 @@ class StepTest : public LockEngineTest, public EventSink {
   }
 
   std::uint64_t CountHolders(std::string_view key) {
-    return engine_.CountHolders({0, key}, {now_, effects_});
+    return engine_.inspection().CountHolders({0, key}, {now_, effects_});
   }
 
   bool Holds(std::string_view key, std::string_view owner) {
-    return engine_.IsHeldBy({0, key}, owner, {now_, effects_});
+    return engine_.inspection().IsHeldBy({0, key}, owner, {now_, effects_});
   }
 
   std::vector<EventKind> told_;
@@ -144,7 +144,7 @@ TEST_F(StepTest, LimitsThatItChangesLetNobodyInBeforeItsEnd) {
   LimitOverride row;
   row.pattern = "key";
   row.limit = 2;
-  ASSERT_TRUE(engine_.SetLimit(row, now_));
+  ASSERT_TRUE(engine_.limits().Set(row, now_));
   EXPECT_EQ(CountHolders("key"), 1U);
   End();
   EXPECT_EQ(CountHolders("key"), 2U);

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "server/engine/state/timers.h"
+#include "server/engine/state/claim.h"
 
 namespace fairlock::engine {
 namespace {

@@ -12,9 +12,11 @@ class Departures : public LockEngineTest {
     engine_.CheckInvariants();
     return leaving;
   }
-  HolderInfo Holder() { return engine_.Inspect({0, "key"}, 1, {now_, effects_}).holders.front(); }
+  HolderInfo Holder() {
+    return engine_.inspection().Inspect({0, "key"}, 1, {now_, effects_}).holders.front();
+  }
   std::optional<rows::Hold> RowOf(Token token) {
-    return engine_.FindHoldRow({engine_.Prefetch({0, "key"}), token});
+    return engine_.snapshots().FindHoldRow({engine_.Prefetch({0, "key"}), token});
   }
 };
 
@@ -22,9 +24,9 @@ TEST_F(Departures, TheHoldLastsThroughTheTickInWhichItsGraceEnds) {
   Ask("a", Connect(), 60'000);
   EXPECT_EQ(GiveNotice(10), 1U);
   AdvanceTo(now_ + 10);
-  EXPECT_TRUE(engine_.IsHeldBy({0, "key"}, "a", {now_, effects_}));
+  EXPECT_TRUE(engine_.inspection().IsHeldBy({0, "key"}, "a", {now_, effects_}));
   AdvanceTo(now_ + 1);
-  EXPECT_FALSE(engine_.IsHeldBy({0, "key"}, "a", {now_, effects_}));
+  EXPECT_FALSE(engine_.inspection().IsHeldBy({0, "key"}, "a", {now_, effects_}));
   EXPECT_EQ(engine_.counts().broken, 1U);
   EXPECT_EQ(engine_.counts().expired, 0U);
 }
@@ -56,7 +58,8 @@ TEST_F(Departures, AGrantThatWasNotReadDoesNotReturnToTheQueue) {
   const std::vector<Resolution> granted = Taken();
   ASSERT_EQ(granted.size(), 1U);
   GiveNotice(5000);
-  EXPECT_TRUE(engine_.UndoGrant(granted.front().key_hash, granted.front().token, {now_, effects_}));
+  EXPECT_TRUE(engine_.sessions().UndoGrant(granted.front().key_hash, granted.front().token,
+                                           {now_, effects_}));
   EXPECT_EQ(PositionOf("b"), std::nullopt);
 }
 

@@ -67,7 +67,7 @@ TEST_F(PlacesTest, PlacesBehindAReservationGetTheRoomsThatRemain) {
   const auto resolutions = Taken();
   ASSERT_EQ(resolutions.size(), 1U);
   EXPECT_EQ(resolutions[0].to, &c);
-  EXPECT_EQ(engine_.Inspect({0, "key"}, 10, {now_, effects_}).reserved_count, 1U);
+  EXPECT_EQ(engine_.inspection().Inspect({0, "key"}, 10, {now_, effects_}).reserved_count, 1U);
 }
 
 TEST_F(PlacesTest, TimedOutRequestWithKeepLeavesItsPlaceInLine) {
@@ -118,7 +118,7 @@ TEST_F(PlacesTest, UndoneGrantIsPassedOnAndItsPlaceReturns) {
   EXPECT_TRUE(Unlock("a"));
   const auto grant = Taken();
   ASSERT_EQ(grant.size(), 1U);
-  EXPECT_TRUE(engine_.UndoGrant(grant[0].key_hash, grant[0].token, {now_, effects_}));
+  EXPECT_TRUE(engine_.sessions().UndoGrant(grant[0].key_hash, grant[0].token, {now_, effects_}));
   engine_.CheckInvariants();
   const auto passed_on = Taken();
   ASSERT_EQ(passed_on.size(), 1U);
@@ -132,7 +132,7 @@ TEST_F(PlacesTest, RenewedGrantIsNotUndone) {
   Attachment& a = Connect();
   const LockResult grant = Ask("a", a, 5000);
   EXPECT_TRUE(engine_.Renew({{0, "key"}, "a", 1000, std::nullopt}, {now_, effects_}));
-  EXPECT_FALSE(engine_.UndoGrant(grant.key_hash, grant.token, {now_, effects_}));
+  EXPECT_FALSE(engine_.sessions().UndoGrant(grant.key_hash, grant.token, {now_, effects_}));
   EXPECT_EQ(PositionOf("a"), 0U);
 }
 

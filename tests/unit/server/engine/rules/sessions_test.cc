@@ -25,8 +25,8 @@ class ManySessions : public testing::Test {
     }
   }
   ~ManySessions() override {
-    engine_.Detach(waiter_, step_);
-    engine_.Detach(other_, step_);
+    engine_.sessions().Detach(waiter_, step_);
+    engine_.sessions().Detach(other_, step_);
   }
 
   LockRequest For(std::size_t key, std::string_view owner) {
@@ -37,7 +37,7 @@ class ManySessions : public testing::Test {
     return request;
   }
   bool IsHeldBy(std::size_t key, std::string_view owner) {
-    return engine_.IsHeldBy(For(key, owner).key, owner, step_);
+    return engine_.inspection().IsHeldBy(For(key, owner).key, owner, step_);
   }
   std::size_t TakeGranted() { return std::exchange(effects_.resolutions, {}).size(); }
 
@@ -51,7 +51,7 @@ class ManySessions : public testing::Test {
 };
 
 TEST_F(ManySessions, EndInStepsOfBoundedLength) {
-  engine_.Detach(holder_, step_);
+  engine_.sessions().Detach(holder_, step_);
   EXPECT_EQ(TakeGranted(), kAtOnce);
   EXPECT_TRUE(IsHeldBy(kAtOnce - 1, "waiter"));
   EXPECT_TRUE(IsHeldBy(kAtOnce, "holder"));
@@ -70,15 +70,15 @@ TEST_F(ManySessions, AreLeftToAdvanceWhileManyHaveEndedAtOnce) {
   LockRequest request = For(kHolds, "other");
   request.terms.session_grace_ms = 0;
   EXPECT_EQ(engine_.Lock(request, other_, step_).status, LockStatus::kGranted);
-  engine_.Detach(holder_, step_);
-  engine_.Detach(other_, step_);
+  engine_.sessions().Detach(holder_, step_);
+  engine_.sessions().Detach(other_, step_);
   EXPECT_TRUE(IsHeldBy(kHolds, "other"));
   EXPECT_FALSE(engine_.Advance(kHolds, step_));
   EXPECT_FALSE(IsHeldBy(kHolds, "other"));
 }
 
 TEST_F(ManySessions, ASessionThatAnotherConnectionContinuesStays) {
-  engine_.Detach(holder_, step_);
+  engine_.sessions().Detach(holder_, step_);
   LockRequest request = For(kHolds - 1, "holder");
   request.terms.session_grace_ms = 0;
   EXPECT_EQ(engine_.Lock(request, other_, step_).status, LockStatus::kAlready);
@@ -88,7 +88,7 @@ TEST_F(ManySessions, ASessionThatAnotherConnectionContinuesStays) {
 }
 
 TEST_F(ManySessions, MayBeLeftWhenTheEngineIsDestroyed) {
-  engine_.Detach(holder_, step_);
+  engine_.sessions().Detach(holder_, step_);
   EXPECT_TRUE(IsHeldBy(kHolds - 1, "holder"));
 }
 

@@ -66,7 +66,7 @@ TEST_F(OverrideTest, LinesAreLookedAtInSlices) {
     request.wait_ms = kForever;
     engine_.Lock(request, Connect(), {now_, effects_});
   }
-  ASSERT_TRUE(engine_.SetLimit(Row("*", 2), now_));
+  ASSERT_TRUE(engine_.limits().Set(Row("*", 2), now_));
   EXPECT_TRUE(Taken().empty());
   EXPECT_LE(engine_.NextDeadline(), now_);
   std::size_t granted = 0;
@@ -86,7 +86,7 @@ TEST_F(OverrideTest, ARequestSettlesItsKeyBeforeTheSliceComesToIt) {
   Attachment& c = Connect();
   Ask("a", a, 5000, 0, 1);
   Ask("b", b, 5000, kForever, 1);
-  ASSERT_TRUE(engine_.SetLimit(Row("key", 2), now_));
+  ASSERT_TRUE(engine_.limits().Set(Row("key", 2), now_));
   EXPECT_EQ(Ask("c", c, 5000, 0, 1).reason, DenialReason::kHeld);
   const std::vector<Resolution> taken = Taken();
   ASSERT_EQ(taken.size(), 1U);
@@ -95,7 +95,7 @@ TEST_F(OverrideTest, ARequestSettlesItsKeyBeforeTheSliceComesToIt) {
 
 TEST_F(OverrideTest, AnOverrideThatIsOverIsPastForTheNextRequest) {
   Attachment& a = Connect();
-  ASSERT_TRUE(engine_.SetLimit(Row("*", 0, now_ + 100), now_));
+  ASSERT_TRUE(engine_.limits().Set(Row("*", 0, now_ + 100), now_));
   EXPECT_EQ(Ask("a", a, 5000).reason, DenialReason::kDrained);
   now_ += 100;
   EXPECT_EQ(Ask("a", a, 5000).reason, DenialReason::kDrained);
@@ -106,7 +106,7 @@ TEST_F(OverrideTest, AnOverrideThatIsOverIsPastForTheNextRequest) {
 
 TEST_F(OverrideTest, ADrainedKeyWithoutHolderCanBeWaitedForAndLeavesNothing) {
   Attachment& a = Connect();
-  ASSERT_TRUE(engine_.SetLimit(Row("*", 0), now_));
+  ASSERT_TRUE(engine_.limits().Set(Row("*", 0), now_));
   EXPECT_EQ(Ask("a", a, 5000).status, LockStatus::kDenied);
   EXPECT_EQ(engine_.counts().locks, 0U);
   EXPECT_EQ(Ask("a", a, 5000, 300).status, LockStatus::kQueued);
@@ -130,12 +130,12 @@ TEST(Override, ADrainedKeyWhoseOnlyPlaceIsReplacedInVainIsGone) {
   engine.Lock(request, a, {0, effects});
   engine.Unlock({{0, "key"}, "holder", std::nullopt}, {0, effects});
   const Resolution granted = effects.resolutions.at(0);
-  ASSERT_TRUE(engine.SetLimit(Row("*", 0), 0));
+  ASSERT_TRUE(engine.limits().Set(Row("*", 0), 0));
   request.key.bytes = "other";
   request.owner = "another";
   EXPECT_EQ(engine.Lock(request, b, {0, effects}).status, LockStatus::kQueued);
   // The returning place makes the queue longer by one than is allowed for places that join.
-  EXPECT_TRUE(engine.UndoGrant(granted.key_hash, granted.token, {0, effects}));
+  EXPECT_TRUE(engine.sessions().UndoGrant(granted.key_hash, granted.token, {0, effects}));
   request.key.bytes = "key";
   request.owner = "waiter";
   EXPECT_EQ(engine.Lock(request, a, {0, effects}).status, LockStatus::kQueued);
@@ -145,8 +145,8 @@ TEST(Override, ADrainedKeyWhoseOnlyPlaceIsReplacedInVainIsGone) {
   EXPECT_EQ(engine.Lock(request, a, {0, effects}).status, LockStatus::kTooManyPlaces);
   EXPECT_EQ(engine.counts().locks, 1U);
   engine.CheckInvariants();
-  engine.Detach(a, {0, effects});
-  engine.Detach(b, {0, effects});
+  engine.sessions().Detach(a, {0, effects});
+  engine.sessions().Detach(b, {0, effects});
 }
 
 TEST_F(OverrideTest, CoolingRoomsAndReservationsCountWithTheOverride) {
@@ -158,26 +158,26 @@ TEST_F(OverrideTest, CoolingRoomsAndReservationsCountWithTheOverride) {
   Ask(request, a);
   EXPECT_TRUE(Unlock("a"));
   EXPECT_EQ(Ask("b", b, 5000, 0, 1).reason, DenialReason::kCooling);
-  ASSERT_TRUE(engine_.SetLimit(Row("key", 2), now_));
+  ASSERT_TRUE(engine_.limits().Set(Row("key", 2), now_));
   EXPECT_EQ(Ask("b", b, 5000, 0, 1).status, LockStatus::kGranted);
   EXPECT_EQ(Ask("c", b, 5000, 0, 1).reason, DenialReason::kCooling);
 }
 
 TEST_F(OverrideTest, TheirNumberIsBounded) {
   engine_.options().limit_overrides_max = 1;
-  EXPECT_TRUE(engine_.SetLimit(Row("a", 2), now_));
-  EXPECT_FALSE(engine_.SetLimit(Row("b", 2), now_));
-  EXPECT_TRUE(engine_.SetLimit(Row("a", 3), now_));
+  EXPECT_TRUE(engine_.limits().Set(Row("a", 2), now_));
+  EXPECT_FALSE(engine_.limits().Set(Row("b", 2), now_));
+  EXPECT_TRUE(engine_.limits().Set(Row("a", 3), now_));
 }
 
 TEST_F(OverrideTest, AfterALossyStartNobodyNewIsLetInForAWhile) {
   Attachment& a = Connect();
   Attachment& b = Connect();
-  engine_.Restore(
+  engine_.restoration().Restore(
       rows::Hold{.id = {.token = 7, .key = "key"}, .claim = {.owner = "a", .lease_ms = 5'000}}, 0,
       now_);
-  engine_.EndRestore(100, {now_, effects_});
-  engine_.DelayGrantsUntil(now_ + 1'000);
+  engine_.restoration().EndRestore(100, {now_, effects_});
+  engine_.limits().DelayGrantsUntil(now_ + 1'000);
   EXPECT_EQ(Ask("a", a, 5'000).status, LockStatus::kAlready);
   EXPECT_TRUE(Unlock("a"));
   EXPECT_EQ(Ask("b", b, 5'000).reason, DenialReason::kStarting);

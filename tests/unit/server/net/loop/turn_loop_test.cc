@@ -172,7 +172,7 @@ TEST(TurnLoop, DoesNotWaitWhileRequestsAreLeft) {
   TestPeer peer(loop.unix_path());
   const std::string requests = "LOCK key other\r\n" + Repeated("PING\r\n", 5);
   peer.Send(requests);
-  // Its time limit is reached while nothing is sent or received.
+  // The time limit of this LOCK is reached while nothing is sent or received.
   peer.Send("LOCK key own WAIT 100\r\nPING\r\n");
   const std::string expected = ":1\r\n" + Repeated("+PONG\r\n", 5) + "$-1\r\n+PONG\r\n";
   EXPECT_EQ(peer.Receive(expected.size()), expected);

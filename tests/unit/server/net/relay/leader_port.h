@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "server/net/relay/leader_address.h"
+#include "server/net/relay/leader_route.h"
 #include "tests/doubles/free_port.h"
 #include "tests/unit/server/net/net_test_support.h"
 

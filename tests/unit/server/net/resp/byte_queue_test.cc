@@ -1,8 +1,8 @@
-#include "server/net/resp/byte_queue.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "server/net/resp/request_input.h"
 
 namespace fairlock::net {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "server/net/sockets/descriptor_limit.h"
-#include "server/net/sockets/socket_address.h"
+#include "server/net/sockets/socket_options.h"
 #include "tests/doubles/free_port.h"
 #include "tests/unit/server/net/net_test_support.h"
 

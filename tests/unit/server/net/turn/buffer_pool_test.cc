@@ -1,10 +1,10 @@
-#include "server/net/turn/buffer_pool.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "server/net/turn/turn_arena.h"
 
 namespace fairlock::net {
 namespace {

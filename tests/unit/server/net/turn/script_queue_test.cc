@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kMs = 1'000'000;
 
 struct Sender final : ScriptSender {
-  Sender() = default;  // it is no aggregate
+  Sender() = default;  // makes it no aggregate
 };
 
 TEST(ScriptQueue, ThoseWhoHaveUsedNothingComeInTheOrderOfArrival) {
@@ -57,7 +57,8 @@ TEST(ScriptQueue, AnAccountWaitsForOneScriptOfAFloodOfConnectionsOfAnother) {
   EXPECT_EQ(first, flood.data());
   queue.Charge(*first, "flood", 100 * kMs);
   EXPECT_EQ(queue.TakeNext(), &little);
-  // Its scripts are short, so it comes next each time, although all of the flood are new.
+  // The scripts of this sender are short, so it comes next each time, although all of the flood are
+  // new.
   for (int i = 0; i < 90; ++i) {
     queue.Charge(little, "little", kMs);
     queue.Add(little, "little");

@@ -196,7 +196,8 @@ final class Acquisition {
       return send(terms.lock(owner, wait, line.name, explains))
           .whenComplete((answer, failure) -> {
             if (failure != null && Failures.isWithoutSubscriber(failure)) {
-              feed.close(Failures.bare(failure)); // It is not at the server that has the key.
+              // The subscription is not at the server that has the key.
+              feed.close(Failures.bare(failure));
             }
           }).thenCompose(answer -> {
             if (answer.reply() instanceof Long token) {
@@ -274,7 +275,8 @@ final class Acquisition {
   }
 
   /**
-   * Asks once more, without waiting: neither nil nor the message about a time-out names holders.
+   * Asks once more, without waiting, because neither nil nor the message about a time-out names
+   * holders.
    */
   private CompletableFuture<Grant> askWhy(String status) {
     return send(terms.lock(owner, 0L, null, true)).thenCompose(answer -> {
@@ -290,7 +292,7 @@ final class Acquisition {
         || !isNamed && failure instanceof FairlockException.Deadlock;
     CompletableFuture<Void> done = CompletableFuture.completedFuture(null);
     if (mayLeave) {
-      // Unless it was cancelled, the server could not be reached for the whole wait.
+      // If it was not cancelled, the server could not be reached during the whole wait.
       long until = Clock.now() + (failure instanceof CancellationException ? GIVE_UP_MAX : 0);
       done = new CompletableFuture<>();
       giveUpPlace(until, new Failures.Backoff(), done);

@@ -12,11 +12,11 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.function.Consumer;
 
 /**
- * On which the server publishes who gets a lock, and who has lost one. All waits of a client share
- * it: one connection, or in a fleet of several partitions, one to each leader whose keys are waited
- * for. It is subscribed only while something uses it. All threads may call it; the monitor of the
- * channel protects its lines and feeds, and is not held while a future is completed or a listener
- * is called.
+ * The channel on which the server publishes who gets a lock, and who has lost one. All waits of a
+ * client share it: one connection, or in a fleet of several partitions, one to each leader whose
+ * keys are waited for. It is subscribed only while something uses it. All threads may call it; the
+ * monitor of the channel protects its lines and feeds, and is not held while a future is completed
+ * or a listener is called.
  */
 final class Channel {
 
@@ -29,7 +29,7 @@ final class Channel {
 
   private final String id;
   private final Server.Timers timers;
-  private final Map<Integer, Line> lines = new HashMap<>(); // by slot
+  private final Map<Integer, Line> lines = new HashMap<>(); // the lines by slot
   private final Map<Server, Feed> feeds = new HashMap<>();
   private boolean isClosed;
 
@@ -68,7 +68,7 @@ final class Channel {
     open.forEach(it -> it.close(new Failures.Closed()));
     for (Line it : all) {
       it.settled().completeExceptionally(new Failures.Closed());
-      it.deliverToAll(Message.SUBSCRIBED); // Waits find out that it is closed.
+      it.deliverToAll(Message.SUBSCRIBED); // Waits notice that the channel is closed.
     }
   }
 
@@ -92,7 +92,9 @@ final class Channel {
   /** A key of an owner. */
   private record Name(String key, String owner) {}
 
-  /** The subscription to one name: the only one, or with several partitions, that of one slot. */
+  /**
+   * The subscription to one name: the only name or, with several partitions, the name of one slot.
+   */
   final class Line {
 
     final String name;
@@ -104,7 +106,7 @@ final class Channel {
     private CompletableFuture<Feed> settled = new CompletableFuture<>();
     private CompletableFuture<Void> confirmed = new CompletableFuture<>();
     private Throwable failure;
-    private boolean isOver; // It has failed for good.
+    private boolean isOver; // whether it has failed for good
     private ScheduledFuture<?> unused;
 
     private Line(Route to) {
@@ -112,14 +114,18 @@ final class Channel {
       this.name = to.channelName(id);
     }
 
-    /** Hears what is about the keys of an owner, instead of an earlier listener. */
+    /**
+     * Makes this listener receive what is about the keys of an owner, instead of an earlier one.
+     */
     void listen(List<String> keys, String owner, Consumer<Message> listener) {
       synchronized (listeners) {
         keys.forEach(key -> listeners.put(new Name(key, owner), listener));
       }
     }
 
-    /** A later listener stays: the same owner may ask again before it releases a lost hold. */
+    /**
+     * A later listener stays, because the same owner may ask again before it releases a lost hold.
+     */
     void leave(List<String> keys, String owner, Consumer<Message> listener) {
       synchronized (listeners) {
         keys.forEach(key -> listeners.remove(new Name(key, owner), listener));
@@ -225,7 +231,7 @@ final class Channel {
 
     private final Server server;
     private final CompletableFuture<Subscriber> connection = new CompletableFuture<>();
-    private final Map<String, Line> lines = new HashMap<>(); // by name
+    private final Map<String, Line> lines = new HashMap<>(); // the lines by name
     private boolean isFeedClosed;
     private Throwable failure;
     private volatile boolean isAsked; // whether the server is still there

@@ -12,7 +12,7 @@ final class Clock {
 
   static final long MILLISECOND = 1_000_000;
 
-  // Where the time of day runs ahead by this much, the machine may have slept.
+  // If the time of day is ahead by this much, the machine may have slept.
   private static final long JUMP = 100 * MILLISECOND;
   private static final long UNIT = 10 * MILLISECOND;
   private static final Path UPTIME = Path.of("/proc/uptime");
@@ -37,19 +37,19 @@ final class Clock {
   }
 
   /**
-   * Only the time since boot tells sleep from a clock that was set; where there is none, it is
-   * sleep.
+   * Only the time since boot tells sleep from a clock that was set. Without it, the difference
+   * counts as sleep.
    */
   private static synchronized void compare() {
     long ahead = lead();
-    long before = System.nanoTime(); // Rather too much sleep than too little.
+    long before = System.nanoTime(); // Too much sleep is safer than too little.
     long boot = sinceBoot();
     long found = boot == 0 ? slept + (ahead - lead) : boot + UNIT - before - BOOT;
     slept = Math.max(slept, found);
     lead = ahead;
   }
 
-  /** Returns 0 if the system does not tell; rounds down to UNIT. */
+  /** Returns 0 if the system does not know it; rounds down to UNIT. */
   private static long sinceBoot() {
     try {
       String text = Files.readString(UPTIME);

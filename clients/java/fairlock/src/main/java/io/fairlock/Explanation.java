@@ -108,7 +108,7 @@ public record Explanation(String status, String reason, Duration ttl, long posit
     return null;
   }
 
-  /** Names and values, which a reply has in a flat list. */
+  /** The names and values that a reply has in a flat list. */
   private static final class Fields {
 
     private final Map<String, Object> values = new HashMap<>();
@@ -176,7 +176,7 @@ public record Explanation(String status, String reason, Duration ttl, long posit
       return '"' + escaped(text.replace("\\", "\\\\").replace("\"", "\\\"")) + '"';
     }
 
-    /** Any text in one line. */
+    /** Shows any text in one line. */
     static String printable(String text) {
       String shown = escaped(text);
       return shown.equals(text) ? text : '"' + shown + '"';

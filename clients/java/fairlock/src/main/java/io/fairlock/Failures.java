@@ -1,10 +1,11 @@
 package io.fairlock;
 
-import io.lettuce.core.RedisCommandExecutionException;
+import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import javax.net.ssl.SSLException;
@@ -17,7 +18,15 @@ final class Failures {
   // A channel has none while its connection is re-established.
   private static final String NO_SUBSCRIBER = "has no subscriber";
 
+  // The exceptions of the transports that are error replies of a server.
+  private static final List<Class<? extends Throwable>> REPLIES = new CopyOnWriteArrayList<>();
+
   private Failures() {}
+
+  /** Called by each transport in use, once: nothing else here knows the classes of its library. */
+  static void addReplies(Class<? extends Throwable> replies) {
+    REPLIES.add(replies);
+  }
 
   /** An error of this library that is worth asking again. */
   static final class Again extends RuntimeException {
@@ -62,7 +71,8 @@ final class Failures {
   /** Returns the text of the error reply of a server, or null if there was none. */
   static String replyOf(Throwable failure) {
     for (Throwable it = failure; it != null; it = it.getCause()) {
-      if (it instanceof RedisCommandExecutionException) {
+      Throwable one = it;
+      if (REPLIES.stream().anyMatch(replies -> replies.isInstance(one))) {
         return String.valueOf(it.getMessage());
       }
     }
@@ -83,15 +93,21 @@ final class Failures {
     return !isRefusedByTls(it);
   }
 
-  /** An alert or a certificate, rather than a connection that was closed meanwhile. */
+  /**
+   * An alert or a certificate, rather than a connection that was closed meanwhile, perhaps during
+   * the handshake: then another error of the connection is the cause.
+   */
   private static boolean isRefusedByTls(Throwable failure) {
+    boolean isRefused = false;
     for (Throwable it = failure; it != null; it = it.getCause()) {
       if (it instanceof SSLException) {
         String text = String.valueOf(it.getMessage()).toLowerCase(Locale.ROOT);
-        return !text.contains("closed") && !text.contains("timed out");
+        isRefused |= !text.contains("closed") && !text.contains("timed out");
+      } else if (it instanceof IOException) {
+        return false;
       }
     }
-    return false;
+    return isRefused;
   }
 
   static boolean isWithoutSubscriber(Throwable failure) {
@@ -138,7 +154,7 @@ final class Failures {
     return new FairlockException(keys, textOf(it), it);
   }
 
-  /** The message, and why: Lettuce tells in the cause what it was. */
+  /** The message, and why: a transport tells in the cause what it was. */
   static String textOf(Throwable failure) {
     Throwable it = bare(failure);
     String text = it.getMessage() == null ? it.getClass().getSimpleName() : it.getMessage();

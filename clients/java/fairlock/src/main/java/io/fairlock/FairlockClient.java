@@ -2,11 +2,7 @@ package io.fairlock;
 
 import io.fairlock.Server.Timers;
 import io.lettuce.core.ClientOptions;
-import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
-import io.lettuce.core.SocketOptions;
-import io.lettuce.core.TimeoutOptions;
-import io.lettuce.core.protocol.ProtocolVersion;
 import io.lettuce.core.resource.ClientResources;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -29,8 +25,9 @@ import java.util.concurrent.locks.Lock;
 
 /**
  * Takes fair locks with fencing tokens from a fairlock server. It has connections of its own, on
- * Lettuce: one for requests, and while something waits, one on which the server tells who gets a
- * lock. So make one client for a program, and close it after its last lock. All threads may use it.
+ * Lettuce or Jedis: one for requests, and while something waits, one on which the server tells who
+ * gets a lock. So make one client for a program, and close it after its last lock. All threads may
+ * use it.
  *
  * <pre>{@code
  * try (FairlockClient fairlock = FairlockClient.create("redis://localhost:3247");
@@ -44,12 +41,10 @@ public final class FairlockClient implements AutoCloseable {
   /** The version of this library. */
   public static final String VERSION = "0.1.0";
 
-  // The server answers each request at once. A longer time-out in an address is for other commands.
-  private static final Duration REQUEST_MAX = Duration.ofSeconds(5);
   private static final SecureRandom RANDOM = new SecureRandom();
   private static final String PROCESS = hostName() + ":" + ProcessHandle.current().pid() + ":";
 
-  private final RedisClient lettuce;
+  private final Transport transport;
   private final Executor executor;
   private final ScheduledThreadPoolExecutor clock;
   private final Timers timers;
@@ -59,10 +54,10 @@ public final class FairlockClient implements AutoCloseable {
   private final HeldHere held = new HeldHere();
   private final FairlockLock.Threads threads = new FairlockLock.Threads();
 
-  private FairlockClient(Builder from) {
-    lettuce = from.resources == null ? RedisClient.create() : RedisClient.create(from.resources);
-    lettuce.setOptions(ownOptions(from.options));
-    executor = orHere(from.executor);
+  /** The nodes of a fleet of several partitions, as host:port, or null for one server. */
+  FairlockClient(Transport transport, List<String> nodes, Executor calls) {
+    this.transport = transport;
+    executor = orHere(calls);
     clock = new ScheduledThreadPoolExecutor(1, call -> {
       Thread thread = new Thread(call, "fairlock");
       thread.setDaemon(true);
@@ -73,35 +68,41 @@ public final class FairlockClient implements AutoCloseable {
     clock.setKeepAliveTime(1, TimeUnit.SECONDS);
     clock.allowCoreThreadTimeOut(true);
     timers = (nanos, call) -> clock.schedule(call, Math.max(0, nanos), TimeUnit.NANOSECONDS);
-    long patience = patience(from.addresses.get(0).getTimeout());
-    List<RedisURI> seeds = from.addresses.stream().map(FairlockClient::own).toList();
-    if (from.isCluster) {
-      only = null;
-      fleet = new Route.Fleet(seeds,
-          address -> new Server(lettuce, at(seeds.get(0), address), patience, timers));
-    } else {
-      only = new Server(lettuce, seeds.get(0), patience, timers);
-      fleet = null;
-    }
+    only = nodes == null ? transport.server(timers) : null;
+    fleet = nodes == null ? null
+        : new Route.Fleet(nodes, address -> transport.node(address, timers));
     channel = new Channel(makeOwner(), timers);
   }
 
   /**
-   * A client of one server, or of the fleet of its nodes.
+   * A client of one server, or of the fleet of its nodes: on Lettuce if it is on the class path,
+   * otherwise on Jedis.
    *
-   * @param address as Lettuce takes it: {@code redis://[user:password@]host:port[/database]},
-   *     {@code rediss://} for TLS, or {@code redis-sentinel://host:port,host:port#main}
+   * @param address {@code redis://[user:password@]host:port[/database]}, {@code rediss://} for TLS,
+   *     or {@code redis-sentinel://host:port,host:port#main}
+   * @throws IllegalStateException if neither is on the class path
    */
   public static FairlockClient create(String address) {
-    return builder().address(RedisURI.create(address)).build();
+    if (Transport.has("io.lettuce.core.RedisClient")) {
+      return builder().address(Builder.read(address)).build();
+    }
+    if (Transport.has("redis.clients.jedis.Connection")) {
+      return onJedis().address(address).build();
+    }
+    throw new IllegalStateException("fairlock: neither Lettuce nor Jedis is on the class path");
   }
 
-  /** A client with more settings. */
+  /** A client on Lettuce, with more settings. */
   public static Builder builder() {
     return new Builder();
   }
 
-  /** Makes a client; for one thread. */
+  /** A client on Jedis, with more settings. Needs no class of Lettuce. */
+  public static JedisBuilder onJedis() {
+    return new JedisBuilder();
+  }
+
+  /** Makes a client on Lettuce; for one thread. */
   public static final class Builder {
 
     private List<RedisURI> addresses = List.of();
@@ -111,6 +112,10 @@ public final class FairlockClient implements AutoCloseable {
     private Executor executor = ForkJoinPool.commonPool();
 
     private Builder() {}
+
+    private static RedisURI read(String address) {
+      return RedisURI.create(address);
+    }
 
     /**
      * The server, any node of a fleet, or Sentinels that name the leader. Its time-out decides how
@@ -160,7 +165,9 @@ public final class FairlockClient implements AutoCloseable {
       if (addresses.isEmpty()) {
         throw new IllegalArgumentException("fairlock: the client needs an address");
       }
-      return new FairlockClient(this);
+      Transport transport = new LettuceTransport(addresses.get(0), options, resources);
+      return new FairlockClient(transport, isCluster ? addresses.stream()
+          .map(it -> it.getHost() + ":" + it.getPort()).toList() : null, executor);
     }
   }
 
@@ -186,8 +193,11 @@ public final class FairlockClient implements AutoCloseable {
     }
     Acquisition asked = acquisition(key, options);
     held.refuse(asked);
-    CompletableFuture<Acquisition.Grant> grant = asked.run();
+    CompletableFuture<Acquisition.Grant> grant = Blocking.call(asked::run);
     try {
+      if (Thread.interrupted()) {
+        throw new InterruptedException();
+      }
       return note(granted(asked, grant.get()));
     } catch (ExecutionException e) {
       throw Hold.thrown(e);
@@ -207,7 +217,7 @@ public final class FairlockClient implements AutoCloseable {
   public Optional<Hold> tryLock(String key, LockOptions options) {
     Acquisition asked = acquisition(key, options.waitAtMost(Duration.ZERO));
     try {
-      return Optional.of(note(granted(asked, asked.run().join())));
+      return Optional.of(note(granted(asked, Blocking.call(asked::run).join())));
     } catch (CompletionException e) {
       RuntimeException failure = Hold.thrown(e);
       if (failure instanceof FairlockException.Denied) {
@@ -282,9 +292,9 @@ public final class FairlockClient implements AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (ExecutionException | TimeoutException e) {
-      // Lettuce closes what is left.
+      // The transport closes what is left.
     }
-    lettuce.shutdown(0, 2, TimeUnit.SECONDS);
+    transport.close();
   }
 
   CompletableFuture<Server.Answer> ask(List<String> words) {
@@ -295,7 +305,7 @@ public final class FairlockClient implements AutoCloseable {
   Hold lockUninterruptibly(List<String> keys, LockOptions options) {
     Acquisition asked = acquisition(keys, options);
     held.refuse(asked);
-    return note(granted(asked, Hold.await(asked.run())));
+    return note(granted(asked, Hold.await(asked::run)));
   }
 
   private Hold granted(Acquisition asked, Acquisition.Grant grant) {
@@ -310,7 +320,7 @@ public final class FairlockClient implements AutoCloseable {
   /** After cancel, nothing is granted unless it was before. */
   private void end(Acquisition asked, CompletableFuture<Acquisition.Grant> grant) {
     try {
-      Hold.await(granted(asked, grant.join()).holding().release());
+      Hold.await(granted(asked, grant.join()).holding()::release);
     } catch (RuntimeException e) {
       // It was cancelled, or is lost: it holds nothing.
     }
@@ -341,39 +351,6 @@ public final class FairlockClient implements AutoCloseable {
         call.run();
       }
     };
-  }
-
-  private static RedisURI own(RedisURI of) {
-    RedisURI.Builder copy = RedisURI.builder(of);
-    if (!of.getSentinels().isEmpty()) {
-      copy.withSentinelMasterId(of.getSentinelMasterId());
-      of.getSentinels().forEach(copy::withSentinel);
-    }
-    RedisURI own = copy.build();
-    own.setTimeout(REQUEST_MAX); // to log in; the time for requests is counted elsewhere
-    return own;
-  }
-
-  private static long patience(Duration wanted) {
-    boolean isUsed = wanted.toMillis() > 0 && wanted.compareTo(REQUEST_MAX) < 0;
-    return (isUsed ? wanted : REQUEST_MAX).toNanos();
-  }
-
-  private static RedisURI at(RedisURI like, String address) {
-    int colon = address.lastIndexOf(':');
-    return RedisURI.builder(like).withHost(address.substring(0, colon))
-        .withPort(Integer.parseInt(address.substring(colon + 1))).build();
-  }
-
-  private static ClientOptions ownOptions(ClientOptions of) {
-    SocketOptions sockets = of.getSocketOptions();
-    if (sockets.getConnectTimeout().compareTo(REQUEST_MAX) > 0) {
-      sockets = sockets.mutate().connectTimeout(REQUEST_MAX).build();
-    }
-    return of.mutate().autoReconnect(false).pingBeforeActivateConnection(true)
-        .protocolVersion(ProtocolVersion.RESP3).publishOnScheduler(false)
-        .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
-        .timeoutOptions(TimeoutOptions.create()).socketOptions(sockets).build();
   }
 
   /** Names one execution: the host, the process and a random part. */

@@ -5,8 +5,8 @@ import java.util.List;
 
 /**
  * An error of a lock. The nested classes are those that a program may want to tell apart; any other
- * is about the connection, permissions or limits of the server, and has the exception of Lettuce as
- * its cause. Each text names the keys.
+ * is about the connection, permissions or limits of the server, and has the exception of Lettuce or
+ * Jedis as its cause. Each text names the keys.
  */
 public class FairlockException extends RuntimeException {
 
@@ -24,7 +24,7 @@ public class FairlockException extends RuntimeException {
     this.keys = keys;
   }
 
-  /** The keys that it is about; empty if it is about none. */
+  /** The keys that the error is about; empty if there are none. */
   public List<String> keys() {
     return keys == null ? List.of() : keys;
   }
@@ -56,7 +56,7 @@ public class FairlockException extends RuntimeException {
     }
   }
 
-  /** The lock is not held any more, or not certainly. */
+  /** The lock is no longer held, or this is not certain. */
   public static final class LostHold extends FairlockException {
 
     private static final long serialVersionUID = 1;

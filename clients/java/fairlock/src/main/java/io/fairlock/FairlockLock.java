@@ -49,7 +49,7 @@ public final class FairlockLock implements Lock {
     Optional<Hold> take() throws E;
   }
 
-  /** Takes it again, or for the first time. A hold that is lost does not count as one. */
+  /** Takes it again, or for the first time. A lost hold does not count. */
   private <E extends Exception> boolean take(Taking<E> first) throws E {
     Map<List<String>, Threads.Entry> mine = threads.entries.get();
     Threads.Entry entry = mine.get(keys);

@@ -73,7 +73,7 @@ public final class Hold implements AutoCloseable {
    * @throws FairlockException.LostHold if the lock is not held any more
    */
   public void renew() {
-    await(it.renew(null));
+    await(() -> it.renew(null));
   }
 
   /**
@@ -83,7 +83,8 @@ public final class Hold implements AutoCloseable {
    * @throws FairlockException.LostHold if the lock is not held any more
    */
   public void renew(Duration lease) {
-    await(it.renew(LockOptions.checked("the lease", lease, false)));
+    long nanos = LockOptions.checked("the lease", lease, false);
+    await(() -> it.renew(nanos));
   }
 
   /** {@link #renew(Duration)} as a future; null for the present lease. */
@@ -96,11 +97,11 @@ public final class Hold implements AutoCloseable {
    * Releases the lock. If the server cannot be reached, the end of the lease ends the hold; that is
    * logged.
    *
-   * @throws FairlockException.LostHold if the lock was not held until now, also if it has been
-   *     released before
+   * @throws FairlockException.LostHold if the lock was not held until now, even if that is because
+   *     it was released before
    */
   public void unlock() {
-    await(it.release());
+    await(it::release);
   }
 
   /** {@link #unlock} as a future. */
@@ -116,7 +117,7 @@ public final class Hold implements AutoCloseable {
   @Override
   public void close() {
     if (!it.hasLeft()) {
-      await(it.release());
+      await(it::release);
     }
   }
 
@@ -131,7 +132,7 @@ public final class Hold implements AutoCloseable {
    *     hold is lost
    */
   public long transfer(String newOwner) {
-    return await(transferred(newOwner, null));
+    return await(() -> transferred(newOwner, null));
   }
 
   /** {@link #transfer} as a future; the lease of the new owner, or null for the present one. */
@@ -164,9 +165,10 @@ public final class Hold implements AutoCloseable {
     return done.whenCompleteAsync((value, failure) -> {}, it.executor());
   }
 
-  static <T> T await(CompletableFuture<T> future) {
+  /** Calls, and waits for what it begins. */
+  static <T> T await(Supplier<CompletableFuture<T>> begin) {
     try {
-      return future.join();
+      return Blocking.call(begin).join();
     } catch (CompletionException e) {
       throw thrown(e);
     }
@@ -185,7 +187,7 @@ public final class Hold implements AutoCloseable {
     return new FairlockException(List.of(), Failures.textOf(bare), bare);
   }
 
-  /** Only has a stack trace: that of the thread that got the exception of another one. */
+  /** Has only a stack trace, that of the thread which got the exception of another thread. */
   private static final class Waiting extends RuntimeException {
 
     private static final long serialVersionUID = 1;

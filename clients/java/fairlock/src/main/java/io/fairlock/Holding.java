@@ -37,17 +37,18 @@ final class Holding {
 
   // The monitor protects these.
   private long lease; // what the next renewal asks for
-  private long deadline; // The lease ends no earlier: it counts from a time before the request.
+  // The lease ends no earlier, because it counts from a time before the request.
+  private long deadline;
   private String lost; // Why it is lost. A lost hold never returns.
   private boolean isOver; // Its owner releases it, or has transferred it.
   private boolean isReleased; // There is nothing left to release.
-  private String heir; // to whom a transfer has been sent, without an answer
+  private String heir; // the heir of a transfer that was sent and not answered
   private String rumour; // why it may be lost, unless that was the transfer itself
   private CompletableFuture<Void> releasing;
   private boolean renews;
   private boolean isRenewing;
   private boolean isDropped;
-  private Hold program; // until the first turn
+  private Hold program; // keeps the hold in use until the first turn
   private ScheduledFuture<?> turn;
 
   Holding(Acquisition from, Acquisition.Grant grant, Executor executor) {
@@ -65,7 +66,7 @@ final class Holding {
     deadline = grant.sentAt() + lease;
     if (line != null) {
       line.listen(keys, owner, listener);
-      from.mail.takeAll().forEach(this::hear); // It arrived during the acquisition.
+      from.mail.takeAll().forEach(this::hear); // The message arrived during the acquisition.
     }
   }
 
@@ -73,7 +74,10 @@ final class Holding {
     return executor;
   }
 
-  /** Starts to renew it. The hold is kept until the first turn: most are released before. */
+  /**
+   * Starts to renew it. The hold is kept alive until the first turn, before which most are
+   * released.
+   */
   synchronized Hold hold() {
     Hold hold = new Hold(this);
     program = hold;
@@ -99,7 +103,7 @@ final class Holding {
         watchForDrop();
       }
       if (isRenewing) {
-        return; // It plans the next turn.
+        return; // The renewal plans the next turn.
       }
       isDue = renews && deadline - lease / 3 - Clock.now() <= 0;
       isRenewing = isDue;
@@ -111,7 +115,7 @@ final class Holding {
     }
   }
 
-  /** Not called for most holds: they are released before their first renewal. */
+  /** Not called for most holds, because they are released before their first renewal. */
   private void watchForDrop() {
     CLEANER.register(program, this::drop);
     program = null;
@@ -296,7 +300,7 @@ final class Holding {
       if (failure != null) {
         throw Failures.translated(keys, failure);
       }
-      check(); // Only if the hold was released meanwhile does it fail otherwise.
+      check(); // The release can fail otherwise only if the hold was released meanwhile.
       throw new FairlockException.LostHold(keys, UNKNOWN);
     });
   }

@@ -8,19 +8,19 @@ import java.util.function.Consumer;
  * What a lock is asked for. Immutable: each method returns a copy with one more option, so a set of
  * options can be a constant. All threads may use it.
  *
- * <p>Each time is 1 ms to 365 days, or, except for the lease, 0. A time out of these bounds is an
+ * <p>Each time is 1 ms to 365 days, or, except for the lease, 0. A time outside these bounds is an
  * {@link IllegalArgumentException} at the call that names it.
  */
 public final class LockOptions implements Cloneable {
 
-  /** The longest time that the server takes. */
+  /** The longest time that the server accepts. */
   public static final Duration TIME_MAX = Duration.ofDays(365);
 
   private static final LockOptions DEFAULTS = new LockOptions();
 
   // In nanoseconds.
   long lease = Duration.ofSeconds(30).toNanos();
-  Long wait; // null: no end
+  Long wait; // null means no end
   long keep;
   long minHold;
 
@@ -83,7 +83,10 @@ public final class LockOptions implements Cloneable {
     return with(it -> it.isShared = true);
   }
 
-  /** A semaphore: at most this many holds at a time, at least 1. Excludes {@link #shared}. */
+  /**
+   * Asks for a semaphore with at most this many holds at a time, at least 1. Excludes {@link
+   * #shared}.
+   */
   public LockOptions limit(int holds) {
     require(holds >= 1, "the limit must be at least 1, got " + holds);
     require(!isShared, "a lock is either shared or has a limit, got both");
@@ -128,8 +131,8 @@ public final class LockOptions implements Cloneable {
   }
 
   /**
-   * Reports a lost hold at once, instead of at its next renewal, also if the lock was free: it
-   * costs the subscription to the channel of the client, which all waits share.
+   * Reports a lost hold at once, instead of at its next renewal, even if the lock was free. This
+   * costs a subscription to the channel of the client, which all waits share.
    */
   public LockOptions hearLossAtOnce() {
     return with(it -> it.hearsLoss = true);
@@ -144,7 +147,10 @@ public final class LockOptions implements Cloneable {
     return wait == null || wait > 0;
   }
 
-  /** For the view of a thread; the wait in nanoseconds, or null for one without an end. */
+  /**
+   * The options for the view of a thread. The wait is in nanoseconds, or null for one without an
+   * end.
+   */
   LockOptions forThread(Long nanos) {
     return with(it -> {
       it.wait = nanos;
@@ -162,7 +168,9 @@ public final class LockOptions implements Cloneable {
     }
   }
 
-  /** Returns nanoseconds; refuses what cannot be meant, and what the server would refuse. */
+  /**
+   * Returns nanoseconds. Refuses a time that cannot be intended, or that the server would refuse.
+   */
   static long checked(String what, Duration time, boolean mayBeZero) {
     require(time != null, what + " must be a time, got null: leave the option out for the default");
     if (mayBeZero && time.isZero()) {

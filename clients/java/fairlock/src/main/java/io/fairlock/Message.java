@@ -18,7 +18,7 @@ record Message(String event, String key, String owner, long token, String reason
 
   static final Message SUBSCRIBED = new Message("subscribed", "", "", 0, "");
 
-  /** Throws IllegalArgumentException: any client may publish. */
+  /** Throws IllegalArgumentException for other texts, because any client may publish. */
   static Message of(String text) {
     Map<String, Object> it = new Reader(text).object();
     return new Message(text(it, "event"), exact(it, "key"), exact(it, "owner"),
@@ -36,7 +36,7 @@ record Message(String event, String key, String owner, long token, String reason
         : text(fields, name);
   }
 
-  /** Reads JSON objects; what is nested in them, it reads and drops. */
+  /** Reads JSON objects, and drops what is nested in them. */
   private static final class Reader {
 
     private final String text;
@@ -168,7 +168,7 @@ record Message(String event, String key, String owner, long token, String reason
         }
       }
       if (!waiting.complete(it)) {
-        put(it); // It does not wait any more.
+        put(it); // The acquisition does not wait any more.
       }
     }
 

@@ -1,6 +1,5 @@
 package io.fairlock;
 
-import io.lettuce.core.RedisURI;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -25,7 +24,7 @@ interface Route {
    */
   boolean failed(Server server, Throwable failure);
 
-  /** The error to report for that of a server. */
+  /** Returns the error to report for an error of a server. */
   Throwable reason(Throwable failure);
 
   /** The name of the NOTIFY channel for the key. */
@@ -47,7 +46,7 @@ interface Route {
     }).thenCompose(Function.identity()));
   }
 
-  /** To the one server of a client. */
+  /** Leads to the one server of a client. */
   record Plain(Server only) implements Route {
 
     @Override
@@ -88,7 +87,7 @@ interface Route {
     }
   }
 
-  /** To the leader of the partition of a key. */
+  /** Leads to the leader of the partition of a key. */
   record Partitioned(Fleet fleet, String key, int slot) implements Route {
 
     @Override
@@ -144,17 +143,15 @@ interface Route {
     }
 
     private final Function<String, Server> connect;
-    private final Map<String, Server> nodes = new LinkedHashMap<>(); // by address
+    private final Map<String, Server> nodes = new LinkedHashMap<>(); // the nodes by address
     private List<Partition> partitions = List.of();
     private long readAt = Clock.now() - READ_PAUSE;
     private CompletableFuture<Void> reading;
 
     /** The function makes the server of an address, host:port. */
-    Fleet(List<RedisURI> seeds, Function<String, Server> connect) {
+    Fleet(List<String> seeds, Function<String, Server> connect) {
       this.connect = connect;
-      for (RedisURI it : seeds) {
-        at(it.getHost() + ":" + it.getPort());
-      }
+      seeds.forEach(this::at);
     }
 
     synchronized CompletableFuture<Void> close() {
@@ -238,7 +235,7 @@ interface Route {
       }).thenCompose(Function.identity());
     }
 
-    /** First the leaders that have answered, and last those that have not. */
+    /** Returns the leaders that have answered first, and those that have not answered last. */
     private synchronized List<String> inOrderOfTrust() {
       List<String> order = new ArrayList<>();
       List<String> others = new ArrayList<>(nodes.keySet());
@@ -254,7 +251,8 @@ interface Route {
     }
 
     /**
-     * CLUSTER SLOTS lists the leader of each range first. Without an address, it is the one asked.
+     * CLUSTER SLOTS lists the leader of each range first. A node without an address is the one that
+     * was asked.
      */
     private static List<Partition> partitionsOf(Object reply, String asked) {
       List<Partition> found = new ArrayList<>();

@@ -4,7 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The commands that ask for a lock, renew it and release it. Lists of words, the first is the name.
+ * The commands that ask for a lock, renew it and release it. Each is a list of words, of which the
+ * first is the name.
  */
 final class Terms {
 
@@ -16,12 +17,12 @@ final class Terms {
     this.options = options;
   }
 
-  /** Rounds up: an end that is too early is worse than one that is too late. */
+  /** Rounds up, because an end that is too early is worse than one that is too late. */
   static String milliseconds(long nanos) {
     return Long.toString(Math.max(1, (nanos + Clock.MILLISECOND - 1) / Clock.MILLISECOND));
   }
 
-  /** Begins a command for one key, or that for many. */
+  /** Begins a command for one key, or the command for several. */
   private List<String> aboutKeys(String one, String many) {
     List<String> words = new ArrayList<>(16 + keys.size());
     if (keys.size() == 1) {

@@ -1,4 +1,5 @@
 /**
- * Fair locks with fencing tokens from a fairlock server; {@link io.fairlock.FairlockClient} begins.
+ * Fair locks with fencing tokens from a fairlock server. Start with {@link
+ * io.fairlock.FairlockClient}.
  */
 package io.fairlock;

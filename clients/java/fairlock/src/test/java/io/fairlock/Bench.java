@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 /** A server, whose port the environment names, and clients that are closed after each test. */
 class Bench {
 
-  /** For what must happen. */
+  /** How long to wait for what must happen. */
   static final Duration PATIENCE = Duration.ofSeconds(120);
 
   static final LockOptions BRIEF = LockOptions.defaults().lease(Duration.ofMillis(600));
@@ -34,7 +34,7 @@ class Bench {
   @BeforeEach
   void connect() throws Exception {
     fairlock = client();
-    // Java is slow at the beginning.
+    // A Java program is slow at the beginning.
     until("asked", () -> fairlock.ping().handle((done, failure) -> failure == null).join());
     ask("BREAK", "k");
   }

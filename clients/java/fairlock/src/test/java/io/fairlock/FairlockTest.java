@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.lettuce.core.RedisURI;
+import java.io.EOFException;
+import java.net.SocketException;
+import java.security.cert.CertificateException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -20,6 +22,8 @@ import java.util.function.BiConsumer;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLHandshakeException;
 import org.junit.jupiter.api.Test;
 
 /** What the conformance cases do not reach. */
@@ -331,7 +335,7 @@ class FairlockTest extends Bench {
       hold.unlock();
       return Thread.currentThread().getName();
     }));
-    assertFalse(name.startsWith("lettuce") || name.equals("fairlock"), name);
+    assertFalse(name.startsWith("lettuce") || name.startsWith("fairlock"), name);
     get(fairlock.lockAsync("k", LockOptions.defaults()).thenCompose(hold ->
         hold.transferAsync("next", null).thenCompose(token ->
             fairlock.lockAsync("k", LockOptions.defaults().owner("next"))))
@@ -375,8 +379,7 @@ class FairlockTest extends Bench {
 
   @Test
   void aServerThatIsNotThereFailsWhenTheWaitIsOver() {
-    try (FairlockClient none = FairlockClient.builder()
-        .address(RedisURI.create("redis://127.0.0.1:1")).build()) {
+    try (FairlockClient none = FairlockClient.create("redis://127.0.0.1:1")) {
       assertThrows(FairlockException.class, () -> none.tryLock("k"));
       long begun = System.nanoTime();
       var e = assertThrows(FairlockException.class,
@@ -385,6 +388,20 @@ class FairlockTest extends Bench {
       assertTrue(System.nanoTime() - begun >= MOMENT.multipliedBy(3).toNanos());
       assertThrows(FairlockException.class, () -> none.lock("k", LockOptions.waiting(MOMENT)));
     }
+  }
+
+  @Test
+  void aHandshakeThatEndsWithItsConnectionIsTemporary() {
+    SSLException ended = new SSLHandshakeException("Remote host terminated the handshake");
+    ended.initCause(new EOFException("SSL peer shut down incorrectly"));
+    assertTrue(Failures.isTemporary(new RuntimeException(ended)));
+    assertTrue(Failures.isTemporary(new SSLException("Connection reset",
+        new SocketException("Connection reset"))));
+    assertTrue(Failures.isTemporary(new SSLException("Socket closed")));
+    assertFalse(Failures.isTemporary(new RuntimeException(
+        new SSLHandshakeException("Received fatal alert: bad_certificate"))));
+    assertFalse(Failures.isTemporary(new SSLException("PKIX path building failed",
+        new CertificateException("unable to find valid certification path"))));
   }
 
   @Test

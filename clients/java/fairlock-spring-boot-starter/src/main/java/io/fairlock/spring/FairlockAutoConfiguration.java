@@ -1,6 +1,7 @@
 package io.fairlock.spring;
 
 import io.fairlock.FairlockClient;
+import io.fairlock.JedisBuilder;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SslOptions;
@@ -20,6 +21,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.integration.support.locks.LockRegistry;
+import org.springframework.util.ClassUtils;
 
 /**
  * Makes a {@link FairlockClient}, and for what the application has on its class path: a
@@ -49,28 +51,59 @@ public class FairlockAutoConfiguration {
       @DefaultValue("5s") Duration timeout, File caFile, @DefaultValue("30s") Duration lease,
       @DefaultValue("") String prefix) {}
 
-  /** Connects when it is first used; closed with the context. */
+  /**
+   * Connects when it is first used; closed with the context. On Lettuce, or on Jedis if the
+   * application has excluded Lettuce.
+   */
   @Bean
   @ConditionalOnMissingBean
   FairlockClient fairlockClient(Properties properties) {
-    FairlockClient.Builder builder = FairlockClient.builder();
-    if (properties.nodes() == null || properties.nodes().isEmpty()) {
-      builder.address(uri(properties.url(), properties));
-    } else {
-      builder.cluster(properties.nodes().stream().map(it -> uri(it, properties))
-          .toArray(RedisURI[]::new));
-    }
-    if (properties.caFile() != null) {
-      builder.options(ClientOptions.builder().sslOptions(
-          SslOptions.builder().trustManager(properties.caFile()).build()).build());
-    }
-    return builder.build();
+    return ClassUtils.isPresent("io.lettuce.core.RedisClient", getClass().getClassLoader())
+        ? OnLettuce.client(properties) : OnJedis.client(properties);
   }
 
-  private static RedisURI uri(String text, Properties properties) {
-    RedisURI uri = RedisURI.create(text);
-    uri.setTimeout(properties.timeout());
-    return uri;
+  private static boolean isFleet(Properties properties) {
+    return properties.nodes() != null && !properties.nodes().isEmpty();
+  }
+
+  private static final class OnLettuce {
+
+    static FairlockClient client(Properties properties) {
+      FairlockClient.Builder builder = FairlockClient.builder();
+      if (isFleet(properties)) {
+        builder.cluster(properties.nodes().stream().map(it -> uri(it, properties))
+            .toArray(RedisURI[]::new));
+      } else {
+        builder.address(uri(properties.url(), properties));
+      }
+      if (properties.caFile() != null) {
+        builder.options(ClientOptions.builder().sslOptions(
+            SslOptions.builder().trustManager(properties.caFile()).build()).build());
+      }
+      return builder.build();
+    }
+
+    private static RedisURI uri(String text, Properties properties) {
+      RedisURI uri = RedisURI.create(text);
+      uri.setTimeout(properties.timeout());
+      return uri;
+    }
+  }
+
+  private static final class OnJedis {
+
+    static FairlockClient client(Properties properties) {
+      JedisBuilder builder = FairlockClient.onJedis().timeout(properties.timeout());
+      if (isFleet(properties)) {
+        builder.cluster(properties.nodes().toArray(String[]::new));
+      } else {
+        builder.address(properties.url());
+      }
+      if (properties.caFile() != null) {
+        builder.trust(properties.caFile());
+      }
+      return builder.build();
+    }
   }
 
   /** If the application has Spring Integration. */

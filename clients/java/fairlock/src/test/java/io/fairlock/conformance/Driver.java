@@ -4,20 +4,11 @@ import io.fairlock.FairlockClient;
 import io.fairlock.FairlockException;
 import io.fairlock.Hold;
 import io.fairlock.LockOptions;
-import io.lettuce.core.ClientOptions;
-import io.lettuce.core.RedisClient;
-import io.lettuce.core.RedisURI;
-import io.lettuce.core.SslOptions;
-import io.lettuce.core.codec.StringCodec;
-import io.lettuce.core.output.IntegerOutput;
-import io.lettuce.core.protocol.CommandArgs;
-import io.lettuce.core.protocol.ProtocolKeyword;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -36,46 +27,57 @@ public final class Driver {
   private static final int RATE_SLICES = 75;
   private static final String LOST = "lost";
 
+  private final Library library;
   private final FairlockClient fairlock;
-  private final RedisURI address;
-  private final ClientOptions options;
   private final Map<String, Hold> holds = new ConcurrentHashMap<>();
   private final Map<Double, Thread> operations = new ConcurrentHashMap<>();
 
-  private Driver() {
-    String url = Optional.ofNullable(System.getenv("FAIRLOCK_URL")).orElse("redis://127.0.0.1");
-    address = RedisURI.create(url);
-    String seconds = System.getenv("FAIRLOCK_READ_TIMEOUT");
-    address.setTimeout(seconds(seconds == null ? 5 : Double.parseDouble(seconds)));
-    ClientOptions.Builder made = ClientOptions.builder();
-    if (System.getenv("FAIRLOCK_CA") != null) {
-      made.sslOptions(SslOptions.builder()
-          .trustManager(new File(System.getenv("FAIRLOCK_CA"))).build());
-    }
-    options = made.build();
-    FairlockClient.Builder builder = FairlockClient.builder().options(options).address(address);
-    String sentinels = System.getenv("FAIRLOCK_SENTINELS");
-    if (sentinels != null) {
-      RedisURI uri = RedisURI.create("redis-sentinel://" + sentinels + "#main");
-      uri.setTimeout(address.getTimeout());
-      builder.address(uri);
-    }
-    String nodes = System.getenv("FAIRLOCK_CLUSTER");
-    if (nodes != null) {
-      builder.cluster(Arrays.stream(nodes.split(",")).map(this::node).toArray(RedisURI[]::new));
-    }
-    fairlock = builder.build();
+  private Driver(Library library) {
+    this.library = library;
+    fairlock = library.client();
   }
 
-  private RedisURI node(String place) {
-    int colon = place.lastIndexOf(':');
-    return RedisURI.builder(address).withHost(place.substring(0, colon))
-        .withPort(Integer.parseInt(place.substring(colon + 1))).build();
+  /** The library under the client: a program may have only one of them. */
+  interface Library {
+
+    FairlockClient client();
+
+    /** A connection for plain commands. */
+    Raw raw();
   }
 
-  /** Reads until there is no more, or `exit`. */
+  /** Takes and releases a lock with two commands, each of which waits for its reply. */
+  interface Raw extends AutoCloseable {
+
+    /** Returns the token. */
+    long lock(String key, String owner);
+
+    void unlock(String key, String owner, long token);
+  }
+
+  /** What the environment says. */
+  record Wish(String url, Duration timeOut, File authorities, String sentinels,
+      List<String> nodes) {
+
+    static Wish ofEnvironment() {
+      String seconds = variable("FAIRLOCK_READ_TIMEOUT", "5");
+      String authorities = System.getenv("FAIRLOCK_CA");
+      String nodes = System.getenv("FAIRLOCK_CLUSTER");
+      return new Wish(variable("FAIRLOCK_URL", "redis://127.0.0.1"),
+          seconds(Double.parseDouble(seconds)), authorities == null ? null : new File(authorities),
+          System.getenv("FAIRLOCK_SENTINELS"), nodes == null ? null : List.of(nodes.split(",")));
+    }
+
+    private static String variable(String name, String otherwise) {
+      return Optional.ofNullable(System.getenv(name)).orElse(otherwise);
+    }
+  }
+
+  /** Reads until there is no more, or `exit`. The word is `jedis`, or there is none. */
   public static void main(String[] words) throws Exception {
-    Driver driver = new Driver();
+    Wish wish = Wish.ofEnvironment();
+    Driver driver = new Driver(List.of(words).contains("jedis")
+        ? new DriverOnJedis(wish) : new DriverOnLettuce(wish));
     BufferedReader lines =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {
@@ -332,56 +334,28 @@ public final class Driver {
     }
   }
 
-  private record Word(String name) implements ProtocolKeyword {
-
-    @Override
-    public byte[] getBytes() {
-      return name.getBytes(StandardCharsets.UTF_8);
-    }
-
-    @Override
-    @SuppressWarnings("deprecation") // Lettuce 6 needs it.
-    public String name() {
-      return name;
-    }
-  }
-
   /** The best of many slices of the time, which alternate. */
   private Map<String, Object> rate(Request it) throws Exception {
     double slice = it.number("seconds") / (2 * RATE_SLICES);
-    RedisClient client = RedisClient.create(address);
-    client.setOptions(options);
-    try (var connection = client.connect()) {
-      var raw = connection.sync();
-      double library = 0;
+    try (Raw raw = library.raw()) {
+      double best = 0;
       double bare = 0;
       for (int i = 0; i < RATE_SLICES; i++) {
-        library = Math.max(library, perSecond(slice, () -> {
+        best = Math.max(best, perSecond(slice, () -> {
           try (Hold hold = fairlock.lock("rate")) {
             hold.token();
           }
           return null;
         }));
         bare = Math.max(bare, perSecond(slice, () -> {
-          Long token = raw.dispatch(new Word("LOCK"), new IntegerOutput<>(StringCodec.UTF8),
-              words("rate:raw", "raw", "PX", "30000"));
-          raw.dispatch(new Word("UNLOCK"), new IntegerOutput<>(StringCodec.UTF8),
-              words("rate:raw", "raw", "TOKEN", Long.toString(token)));
+          raw.unlock("rate:raw", "raw", raw.lock("rate:raw", "raw"));
           return null;
         }));
       }
-      Map<String, Object> reply = reply("library", library);
+      Map<String, Object> reply = reply("library", best);
       reply.put("raw", bare);
       return reply;
-    } finally {
-      client.shutdownAsync();
     }
-  }
-
-  private static CommandArgs<String, String> words(String... all) {
-    CommandArgs<String, String> words = new CommandArgs<>(StringCodec.UTF8);
-    Arrays.stream(all).forEach(words::add);
-    return words;
   }
 
   private static double perSecond(double seconds, Callable<Void> once) throws Exception {

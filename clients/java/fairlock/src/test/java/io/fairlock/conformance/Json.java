@@ -5,7 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** One JSON value a line: maps, lists, text, Double, Boolean and null. */
+/** One JSON value per line: maps, lists, text, Double, Boolean and null. */
 final class Json {
 
   private final String text;
