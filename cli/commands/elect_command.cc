@@ -23,6 +23,7 @@ struct ElectArguments {
   std::optional<std::string> label;
   std::optional<DurationMs> ttl_ms;
   std::optional<DurationMs> kill_after_ms;
+  std::optional<DurationMs> duration_ms;
   bool is_json = false;
 };
 
@@ -48,7 +49,7 @@ Result<int> Elect(const ElectArguments& given, Context& context) {
   if (!options.command.empty()) options.kill_after_ms = given.kill_after_ms.value_or(ttl_ms / 3);
   options.kill_margin_ms = std::min(kKillMarginMaxMs, ttl_ms / 10);
   options.is_json = given.is_json;
-  return Election(options, given.listen.value_or(""), context).Run();
+  return Election(options, given.listen.value_or(""), given.duration_ms, context).Run();
 }
 
 Action DescribeElect(Arguments& arguments) {
@@ -61,6 +62,7 @@ Action DescribeElect(Arguments& arguments) {
                   "How soon another candidate can lead after this one has died (15s)");
   arguments.Duration("--kill-after", given->kill_after_ms,
                      "Time that the hook has when the leadership ends (a third of --ttl)");
+  arguments.Duration("--for", given->duration_ms, "Resign after this time");
   arguments.Text("--label", given->label, "Kind of lock, for the statistics");
   arguments.Flag(
       "--json", given->is_json,

@@ -20,12 +20,15 @@ constexpr DurationMs kSilentMsMax = 5'000;
 
 }  // namespace
 
-Election::Election(const RunOptions& options, const std::string& listen, Context& context)
+Election::Election(const RunOptions& options, const std::string& listen,
+                   std::optional<DurationMs> duration_ms, Context& context)
     : options_(options),
       listen_(listen),
       context_(context),
       report_(context_, options_),
-      watch_(context.settings, context.login, options.keys.front()) {}
+      watch_(context.settings, context.login, options.keys.front()),
+      begun_at_(NowMs()),
+      resign_at_(duration_ms ? begun_at_ + *duration_ms : kForever) {}
 
 Result<int> Election::Run() {
   if (!listen_.empty()) {
@@ -34,7 +37,6 @@ Result<int> Election::Run() {
     page_.emplace(std::move(*page));
     report_.Say("listening", "answers HTTP requests at http://" + page_->address());
   }
-  begun_at_ = NowMs();
   Campaign(begun_at_);
   while (!is_over_) {
     WaitForEvents();
@@ -55,7 +57,8 @@ void Election::Campaign(TimeMs now) {
 }
 
 TimeMs Election::WakeAt() const {
-  TimeMs at = std::min({watch_.WakeAt(), campaign_at_, kill_at_});
+  TimeMs at =
+      std::min({watch_.WakeAt(), campaign_at_, kill_at_, is_resigning_ ? kForever : resign_at_});
   if (session_) at = std::min(at, session_->WakeAt());
   if (leads_) at = std::min(at, session_->StopAt());
   if (page_) at = std::min(at, page_->WakeAt());
@@ -91,6 +94,7 @@ void Election::Check(TimeMs now) {
     hook_->SignalAll(SIGKILL);
     kill_at_ = kForever;
   }
+  is_resigning_ |= now >= resign_at_;
   if (is_concluding_) return Conclude(now);
   if (!leads_) return CheckCandidate(now);
   if (session_->state() == LockSession::State::kLost) {

@@ -28,8 +28,10 @@ namespace fairlock::cli {
 // hook of the end before the lease is over; then SIGKILL.
 class Election {
  public:
-  // `listen` is where to answer HTTP requests; empty for nowhere.
-  Election(const RunOptions& options, const std::string& listen, Context& context);
+  // `listen` is where to answer HTTP requests; empty for nowhere. After `duration_ms`, if it is
+  // given, it resigns as after a signal.
+  Election(const RunOptions& options, const std::string& listen,
+           std::optional<DurationMs> duration_ms, Context& context);
 
   // Returns the exit status of fairlockctl.
   Result<int> Run();
@@ -67,6 +69,7 @@ class Election {
   bool is_resigning_ = false;  // a signal has asked it to end
   bool is_over_ = false;
   TimeMs begun_at_ = 0;
+  TimeMs resign_at_ = kForever;
   TimeMs campaign_at_ = kForever;
   TimeMs kill_at_ = kForever;
   Result<int> outcome_ = 0;

@@ -75,8 +75,9 @@ class Clients(unittest.TestCase):
                 holder, hold = self.drivers["python"], f"h-{name}-"
                 # Both use the same keys, but name their holds differently.
                 self.granted(holder, self.acquire_all(holder, hold, lease=10))
-                waits = self.acquire_all(driver, hold, lease=10, wait=15, channel=True,
-                                         owner=f"waits-{name}") if driver is not holder else []
+                waits = [] if driver is holder else self.acquire_all(
+                    driver, hold, lease=10, wait=15, channel=LIBRARIES[name].has_channels,
+                    owner=f"waits-{name}")
                 time.sleep(0.2)
                 self.release_all(holder, hold)
                 self.granted(driver, waits)
@@ -86,8 +87,8 @@ class Clients(unittest.TestCase):
     def test_a_fail_over_while_holding_and_waiting(self):
         holder = self.drivers["python"]
         self.granted(holder, self.acquire_all(holder, "killed", lease=10))
-        waits = {name: self.acquire_all(driver, "killed", lease=10, wait=SECONDS_MAX, channel=True,
-                                        owner=name)
+        waits = {name: self.acquire_all(driver, "killed", lease=10, wait=SECONDS_MAX,
+                                        channel=LIBRARIES[name].has_channels, owner=name)
                  for name, driver in self.drivers.items() if name != "python"}
         time.sleep(0.5)
         self.fleet.leaders()[0].kill()

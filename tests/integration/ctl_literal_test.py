@@ -23,10 +23,11 @@ IN_BOTH_FORMS = ("", "[a,b]", "{}", "-d5")
 
 # What a command needs besides the arguments under test, so that it sends its request and ends.
 ALSO = {"break": ["--yes", "--exact"], "cluster create": ["--partitions", "2"],
-        "cluster copy": ["--partitions", "2"], "run": ["-n"], "wait": ["--timeout", "0"],
-        "watch": ["--for", "300ms"]}
+        "cluster copy": ["--partitions", "2"], "elect": ["--for", "300ms"], "observe": ["-n", "1"],
+        "run": ["-n"], "wait": ["--timeout", "0"], "watch": ["--for", "300ms"]}
 # Arguments that are no texts, by their names in the help, with a valid value.
-FIXED = {"N": "3", "ID": "4711", "KIND": "keys", "SHELL": "bash", "--since": "2h", "--until": "1h"}
+FIXED = {"N": "3", "ID": "4711", "KIND": "keys", "SHELL": "bash", "--since": "2h", "--until": "1h",
+         "--listen": "127.0.0.1:0"}
 # These concern only the machine that the tool runs on.
 LOCAL = ("--file",)
 # `help` asks nobody, `top` needs a terminal, and `cluster failover` a fleet.
@@ -122,9 +123,9 @@ class EveryArgument(unittest.TestCase):
         words = [*command.split(), *ALSO.get(command, ())]
         for name in options:
             words += [f"{name}={values[name]}"] if is_joined else [name, values[name]]
-        if command == "run":
-            # The `--` of `run` precedes the command, so a key with a dash can only be given with
-            # --key.
+        if command in ("elect", "run"):
+            # The `--` of these precedes a command, so a key with a dash cannot be given before it;
+            # `run` has --key.
             names = [name for name in names if not values[name].startswith("-")]
             return [*words, *(values[name] for name in names), "--", "true"], names + options
         return [*words, "--", *(values[name] for name in names)], names + options

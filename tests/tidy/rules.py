@@ -96,7 +96,7 @@ LARGE_CLASSES = {
     "Client": (15, 10, "one connection: what is asked, and what is known about the server"),
     "ClusterHome": (19, 12, "a standby and a leader, and the interface of a log home"),
     "CommandCaller": (20, 10, "one function for each way in which a route asks a command"),
-    "Election": (12, 19, "a candidate: its hold, its hook, its page, and who leads"),
+    "Election": (12, 20, "a candidate: its hold, its hook, its page, and who leads"),
     "CommandStatistics": (14, 10, "one function for each event that is counted"),
     "ConnectionLog": (12, 13, "one throttle for each kind of line"),
     "Hash": (17, 10, "reading, changes, walks and the log of one type of value"),
