@@ -17,7 +17,8 @@ constexpr DurationMs kDefaultTtlMs = 15'000;
 constexpr DurationMs kKillMarginMaxMs = 100;
 
 struct ElectArguments {
-  std::string name;
+  std::optional<std::string> name;
+  std::optional<std::string> key;  // the same, also if it begins with a dash
   std::optional<std::string> owner;
   std::optional<std::string> listen;
   std::optional<std::string> label;
@@ -28,6 +29,9 @@ struct ElectArguments {
 };
 
 Result<int> Elect(const ElectArguments& given, Context& context) {
+  if (given.name.has_value() == given.key.has_value()) {
+    return Failure{kExitWrongUse, "NAME is required: give it before `--`, or with --key"};
+  }
   const DurationMs ttl_ms = given.ttl_ms.value_or(kDefaultTtlMs);
   if (given.kill_after_ms && *given.kill_after_ms > ttl_ms / 2) {
     return Failure{kExitWrongUse,
@@ -39,7 +43,7 @@ Result<int> Elect(const ElectArguments& given, Context& context) {
     return Failure{kExitWrongUse, "--kill-after needs a hook: give its command after `--`"};
   }
   RunOptions options;
-  options.keys = {given.name};
+  options.keys = {given.name ? *given.name : *given.key};
   options.owner = given.owner ? *given.owner : UniqueOwner();
   options.is_owner_given = given.owner.has_value();
   options.words.ttl_ms = ttl_ms;
@@ -54,7 +58,8 @@ Result<int> Elect(const ElectArguments& given, Context& context) {
 
 Action DescribeElect(Arguments& arguments) {
   auto given = std::make_shared<ElectArguments>();
-  arguments.Required("NAME", given->name, "Name of the election, which is the key of a lock");
+  arguments.Optional("NAME", given->name, "Name of the election, which is the key of a lock");
+  arguments.Text("--key", given->key, "The same, also if it begins with a dash");
   arguments.Text("--listen", given->listen,
                  "Answer HTTP requests at HOST:PORT: / names the leader in JSON, /leaderz and "
                  "/healthz are for probes");

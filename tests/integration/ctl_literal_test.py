@@ -121,11 +121,18 @@ class EveryArgument(unittest.TestCase):
         options = [name for name in values if name.startswith("--")]
         names = [name for name in values if name not in options]
         words = [*command.split(), *ALSO.get(command, ())]
+        if command == "elect":
+            # It has one name, which --key gives, too.
+            names.clear()
+            options.remove("--key")
+            words += [f"--key={values['NAME']}"] if is_joined else ["--key", values["NAME"]]
         for name in options:
             words += [f"{name}={values[name]}"] if is_joined else [name, values[name]]
-        if command in ("elect", "run"):
-            # The `--` of these precedes a command, so a key with a dash cannot be given before it;
-            # `run` has --key.
+        if command == "elect":
+            return [*words, "--", "true"], ["NAME", *options]
+        if command == "run":
+            # The `--` of `run` precedes the command, so a key with a dash can only be given with
+            # --key.
             names = [name for name in names if not values[name].startswith("-")]
             return [*words, *(values[name] for name in names), "--", "true"], names + options
         return [*words, "--", *(values[name] for name in names)], names + options
