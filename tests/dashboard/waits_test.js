@@ -168,7 +168,7 @@ test("a user sees the chain as far as it may read", async () => {
   const page = await (await browser.newContext()).newPage();
   await page.goto(`${closed.origin}/#/lock/0/open:1`);
   await page.getByRole("button", { name: "Enter credentials" }).click();
-  await page.getByLabel("User (empty: use the token)").fill("guest");
+  await page.getByLabel("User (leave empty to use the token)").fill("guest");
   await page.getByLabel("Password or token").fill("guest");
   await page.getByRole("button", { name: "Log in" }).click();
   await chainOf(page).getByText("holder has held open:1 for").waitFor();
