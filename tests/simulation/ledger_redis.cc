@@ -74,11 +74,16 @@ void Ledger::JudgeSet(TimeMs now) {
   Key& key = At(call_->key);
   const bool is_held = !key.holds.empty();
   const bool is_alone = key.holds.size() == 1 && key.holds.front().owner == call_->owner;
+  const auto is_earlier = [&](const Hold& hold) {
+    return hold.token <= outcome_->newest_token_before;
+  };
   switch (static_cast<WriteStatus>(outcome_->status)) {
     case WriteStatus::kGranted:
       return JudgeSetGranted(call_->key, outcome_->token, now);
     case WriteStatus::kDenied:
-      Require(call_->only_new || !is_held, "only with NX a held key is denied to a write");
+      // A hold of this step is no reason: the value's own place has given way to one ahead of it.
+      Require(call_->only_new || std::ranges::none_of(key.holds, is_earlier),
+              "only with NX a held key is denied to a write");
       return JudgeSetDenied(now);
     case WriteStatus::kNotHeld:
       return Require(call_->only_held && !is_held, "XX finds what is held");
