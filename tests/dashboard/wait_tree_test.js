@@ -1,4 +1,4 @@
-// Who waits for whom, as a tree. Needs neither server nor browser.
+// The tree of waits, built from listed locks. Needs neither server nor browser.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// Who waits for whom: the chain on a lock's page, and the tree of all waits.
+// How the page shows waits: the chain of one lock, and the tree of all waits.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";

@@ -33,8 +33,8 @@ _OF_ONE_POOL = ("connection_pool", "maint_", "orig_", "oss_cluster_maint")
 
 
 def no_notices(connections: Any) -> dict[str, Any]:
-    """The options by which connections of this module of redis-py are not told of maintenance.
-    Those of redis-py 7 for asyncio know no such option."""
+    """The options that turn off maintenance notifications for connections of this redis-py module.
+    redis-py 7 has no such options for asyncio."""
     base = getattr(connections, "AbstractConnection", None)
     known: Mapping[str, Any] = {} if base is None else inspect.signature(base.__init__).parameters
     return {name: value for name, value in _NO_NOTICES.items() if name in known}
